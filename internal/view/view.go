@@ -1,0 +1,136 @@
+// Package view shows bytes as records and records as bytes. It is the only
+// package of the module that converts pointers.
+//
+// On a little-endian host a record array that lies aligned in memory is seen in
+// place. Where only the alignment is off it is moved, once, to memory that is
+// aligned. On a big-endian host it is decoded into a copy. The three ways give
+// the same records.
+//
+// All checks are made on every call. They run once a section, not once a
+// record: what is handed out is an ordinary slice.
+package view
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// ErrSize says that a number of bytes is no whole number of records.
+var ErrSize = errors.New("view: size is not a multiple of the record size")
+
+// bigEndian is whether the host stores the high byte first.
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// Slice returns b, little-endian records of type T back to back, as a slice with
+// no spare capacity. The result may share b's memory, and then keeps it alive;
+// b must not be changed afterwards. T must be plain old data without pointers
+// and without implicit padding; another T is a bug of the caller and panics.
+// The cost is that of a few checks where the bytes can be seen in place, else of
+// one copy.
+func Slice[T any](b []byte) ([]T, error) {
+	size := recordSize[T]()
+	if len(b)%size != 0 {
+		return nil, ErrSize
+	}
+	n := len(b) / size
+	if n == 0 {
+		return nil, nil
+	}
+	if bigEndian {
+		return decode[T](b, n), nil
+	}
+	var zero T
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if uintptr(p)%unsafe.Alignof(zero) != 0 {
+		return move[T](b, n), nil
+	}
+	// SAFETY: p addresses len(b) = n*size live bytes and is aligned for T.
+	// T holds no pointers (recordSize), so any bytes are a valid T, and the
+	// collector keeps the whole block alive through the slice. Capacity is n.
+	return unsafe.Slice((*T)(p), n), nil
+}
+
+// decode reads n little-endian records on a host of any byte order.
+func decode[T any](b []byte, n int) []T {
+	recs := make([]T, n)
+	if _, err := binary.Decode(b, binary.LittleEndian, recs); err != nil {
+		panic(fmt.Sprintf("view: decode %T: %v", recs, err))
+	}
+	return recs
+}
+
+// move copies n records of the host's byte order into aligned memory.
+func move[T any](b []byte, n int) []T {
+	recs := make([]T, n)
+	// SAFETY: recs is n*size = len(b) live bytes of pointer-free memory; seen
+	// as bytes it has no alignment to keep, and the view ends with this call.
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(recs))), len(b)), b)
+	return recs
+}
+
+// Append appends recs to b as little-endian records back to back. Blank fields
+// come out as they are in recs on a little-endian host, so recs must hold zeros
+// there, as every composite literal does.
+func Append[T any](b []byte, recs []T) []byte {
+	size := recordSize[T]()
+	if len(recs) == 0 {
+		return b
+	}
+	if bigEndian {
+		b, err := binary.Append(b, binary.LittleEndian, recs)
+		if err != nil {
+			panic(fmt.Sprintf("view: append %T: %v", recs, err))
+		}
+		return b
+	}
+	// SAFETY: recs is len(recs)*size live bytes without pointers or padding
+	// (recordSize); bytes need no alignment, and the view ends with this call.
+	return append(b, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(recs))), len(recs)*size)...)
+}
+
+// String returns b as a string that shares b's memory and keeps it alive.
+// b must not be changed afterwards.
+func String(b []byte) string {
+	if len(b) == 0 {
+		return "" // keeps nothing alive
+	}
+	// SAFETY: b is len(b) live bytes, which by contract nobody changes.
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+// MakeAligned returns n zero bytes of Go heap memory that start at a multiple of
+// 8, with no spare capacity.
+func MakeAligned(n int) []byte { return makeAt(n, 0) }
+
+// MakeEndAligned returns n zero bytes of Go heap memory whose end lies at a
+// multiple of 8, with no spare capacity. An array of records at the end of such
+// memory is aligned whatever stands in front of it.
+func MakeEndAligned(n int) []byte { return makeAt(n, -n&7) }
+
+// makeAt returns n bytes that start skip bytes, less than 8, behind a multiple
+// of 8.
+func makeAt(n, skip int) []byte {
+	if n == 0 {
+		return nil
+	}
+	words := make([]uint64, (skip+n-1)/8+1)
+	// SAFETY: words is 8*len(words) >= skip+n live bytes without pointers, and
+	// a []uint64 of the heap is 8-aligned, on 32-bit hosts as well (a
+	// pointer-free block is aligned to the largest power of two that divides
+	// its size class, all of which are multiples of 8).
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+	return b[skip : skip+n : skip+n]
+}
+
+// recordSize is the size of a T in a file. It panics where T is not plain old
+// data.
+func recordSize[T any]() int {
+	var zero T
+	size := binary.Size(zero)
+	if size <= 0 || uintptr(size) != unsafe.Sizeof(zero) {
+		panic(fmt.Sprintf("view: %T is not a record: it has pointers, padding, or no size", zero))
+	}
+	return size
+}
