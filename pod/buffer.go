@@ -85,6 +85,9 @@ const (
 	// RawPieceSize is how many raw bytes one checksum covers where the
 	// bytes are stored without compression.
 	RawPieceSize = 1 << 18
+
+	// ChecksumSize is the size of one CRC-32C in a checksum table.
+	ChecksumSize = 4
 )
 
 var _ [BufferHeaderSize]byte = [unsafe.Sizeof(BufferHeader{})]byte{}
@@ -92,6 +95,7 @@ var _ [BufferHeaderSize]byte = [unsafe.Sizeof(BufferHeader{})]byte{}
 // DecodeBufferHeader reads a header from the first [BufferHeaderSize] bytes of
 // b. It checks nothing; it panics when b is shorter.
 func DecodeBufferHeader(b []byte) BufferHeader {
+	_ = b[BufferHeaderSize-1] // slicing would go on up to the capacity
 	be := binary.BigEndian
 	return BufferHeader{
 		Magic:               be.Uint32(b[0x00:]),

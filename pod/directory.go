@@ -42,6 +42,7 @@ type Directory [SectionCount]DirectoryEntry
 // the file header. It checks nothing; it panics when b is shorter than
 // [SectionCount] * [DirectoryEntrySize].
 func DecodeDirectory(b []byte) Directory {
+	_ = b[SectionCount*DirectoryEntrySize-1] // slicing would go on up to the capacity
 	var d Directory
 	le := binary.LittleEndian
 	for i := range d {
