@@ -1,0 +1,142 @@
+package mapped
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"golang.org/x/exp/mmap"
+
+	"example.com/tracecache/pod"
+)
+
+// Open opens the cache file path. A missing file is [fs.ErrNotExist]. Other
+// errors are a [pod.Error] that matches [pod.ErrFormat], [pod.ErrVersion],
+// [pod.ErrTruncated], [pod.ErrCorrupt] or [pod.ErrIO], or an [fs.PathError]
+// where the file cannot be opened.
+func Open(path string) (*File, error) {
+	// A pipe would block in open(2), so what path names is looked at first.
+	if fi, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !fi.Mode().IsRegular() {
+		return nil, notRegular(path, fi)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := file.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = notRegular(path, fi)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return open(path, fi.Size(), newSource(path, file, fi))
+}
+
+func notRegular(path string, fi fs.FileInfo) error {
+	err := fmt.Errorf("%w: not a regular file (%v)", pod.ErrFormat, fi.Mode().Type())
+	return &pod.Error{Path: path, Section: pod.SectionNone, Err: err}
+}
+
+// newSource maps file, or reads it where that fails: the system does not map,
+// the file is larger than the address space, or the mappings are used up.
+func newSource(path string, file *os.File, fi fs.FileInfo) source {
+	if !canMap || fi.Size() == 0 {
+		return fileSource{file}
+	}
+	m, err := mmap.Open(path)
+	if err != nil {
+		return fileSource{file}
+	}
+	if !sameFile(path, file, fi, m) {
+		_ = m.Close() // of no use, and the file itself is still at hand
+		return fileSource{file}
+	}
+	return &mapSource{fileSource{file}, m}
+}
+
+// canMap is whether package mmap maps on this system; elsewhere it reads, which
+// [fileSource] does as well.
+const canMap = runtime.GOOS == "linux" || runtime.GOOS == "android" ||
+	runtime.GOOS == "darwin" || runtime.GOOS == "ios" || runtime.GOOS == "windows"
+
+// sameFile reports whether m, which was opened by name after file, maps the same
+// file: the name still leads to file, and sizes and first bytes agree. (A file
+// that was replaced in between is read through file, the one that was checked.)
+func sameFile(path string, file *os.File, fi fs.FileInfo, m *mmap.ReaderAt) bool {
+	now, err := os.Stat(path)
+	if err != nil || !os.SameFile(fi, now) || now.Size() != fi.Size() || int64(m.Len()) != fi.Size() {
+		return false
+	}
+	var a, b [pod.DataOffset]byte
+	n := min(fi.Size(), int64(len(a)))
+	if (fileSource{file}).readAt(a[:n], 0) != nil || guardedRead(m, b[:n], 0) != nil {
+		return false
+	}
+	return bytes.Equal(a[:n], b[:n])
+}
+
+// fileSource reads an open file.
+type fileSource struct{ file *os.File }
+
+func (s fileSource) readAt(p []byte, off int64) error {
+	n, err := s.file.ReadAt(p, off)
+	return shortRead(n, len(p), off, err)
+}
+
+func (fileSource) mapped() bool   { return false }
+func (s fileSource) close() error { return s.file.Close() }
+
+// mapSource reads a mapping. The open file beside it tells the size that the
+// file has now.
+type mapSource struct {
+	fileSource
+	m *mmap.ReaderAt
+}
+
+func (s *mapSource) readAt(p []byte, off int64) error {
+	fault := guardedRead(s.m, p, off)
+	// A file that became shorter may fault, or, within its last page, read
+	// as zeros. Asking after the read leaves no gap.
+	fi, err := s.file.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: size after read: %w", pod.ErrIO, err)
+	case fi.Size() < off+int64(len(p)):
+		return fmt.Errorf("%w: the file shrank to %d bytes, %d bytes at %#x wanted", pod.ErrTruncated, fi.Size(), len(p), off)
+	case fault != nil:
+		return fmt.Errorf("%w: %d bytes at %#x of the mapping: %w", pod.ErrIO, len(p), off, fault)
+	}
+	return nil
+}
+
+func (*mapSource) mapped() bool { return true }
+
+func (s *mapSource) close() error { return errors.Join(s.m.Close(), s.file.Close()) }
+
+// guardedRead copies from the mapping and turns a memory fault into an error.
+// The only memory it touches that may fault is the mapping's: p is memory of
+// this program. What is not a memory fault is a bug and panics on.
+func guardedRead(m *mmap.ReaderAt, p []byte, off int64) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case interface {
+			runtime.Error
+			Addr() uintptr
+		}:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	n, err := m.ReadAt(p, off)
+	return shortRead(n, len(p), off, err)
+}
