@@ -1,0 +1,49 @@
+// Package lazy reads trace cache files: the reader to embed.
+//
+// Open costs the same for any file size. A section is decompressed when it is
+// first asked for, once, however many goroutines ask, into memory of the Go
+// heap; records and strings are then views of these bytes, and nothing is
+// copied. What is not asked for costs nothing.
+//
+//	cache, err := lazy.Open("app.ztac")
+//	if err != nil {
+//		return err
+//	}
+//	defer cache.Close()
+//	symbols, err := cache.Symbols()
+//	if err != nil {
+//		return err
+//	}
+//	if sym, ok := symbols.Find(pc); ok {
+//		fmt.Printf("%s+%#x\n", sym.Name, sym.Offset)
+//	}
+//
+// # Errors
+//
+// Errors match the sentinels of this package with errors.Is; errors.As with a
+// [pod.Error] gives file, section and offset. A missing file is
+// [io/fs.ErrNotExist]. Damage is final: the same call gives the same error. An
+// error of the moment (a context, a failing disk) is not kept. One broken section
+// leaves the others usable; symbols need the string table, and where Metadata is
+// damaged [Symbols.Find] answers exact hits only, since it knows no module bounds.
+//
+// # Security
+//
+// Any bytes whatever give an error or an answer, never a panic. A section takes
+// at most [WithMaxSection] bytes, and no more than its stored bytes can decode
+// to. A block with a checksum is checked before it is decoded, and what is
+// checked and decoded is one private copy of it, so bytes that are changed in
+// the file after Open are an error. A file without checksum tables, as other
+// writers make them, is covered by the hash of each section: [Cache.Verify] and
+// [WithHashCheck] look at it, a plain load does not.
+//
+// # Lifetime
+//
+// Everything handed out lives on the Go heap and stays valid for as long as it
+// is referenced, after [Cache.Close] too. It is shared by all callers and
+// read-only; slices have no spare capacity.
+//
+// # Concurrency
+//
+// Everything may be called from many goroutines at once, [Cache.Close] included.
+package lazy

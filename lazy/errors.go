@@ -1,0 +1,37 @@
+package lazy
+
+import (
+	"context"
+	"errors"
+
+	"example.com/tracecache/pod"
+)
+
+// The errors of package pod, named again for those who import this package
+// only. See there what each means and what to do about it.
+var (
+	ErrFormat      = pod.ErrFormat
+	ErrVersion     = pod.ErrVersion
+	ErrVersionOld  = pod.ErrVersionOld
+	ErrVersionNew  = pod.ErrVersionNew
+	ErrTruncated   = pod.ErrTruncated
+	ErrChecksum    = pod.ErrChecksum
+	ErrCorrupt     = pod.ErrCorrupt
+	ErrTooLarge    = pod.ErrTooLarge
+	ErrStale       = pod.ErrStale
+	ErrClosed      = pod.ErrClosed
+	ErrUnsupported = pod.ErrUnsupported
+	ErrIO          = pod.ErrIO
+	ErrNotFound    = pod.ErrNotFound
+)
+
+// final reports whether err will be the same next time: it is of the bytes or
+// of a limit, not of the moment.
+func final(err error) bool {
+	switch {
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrIO),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return false
+	}
+	return true
+}

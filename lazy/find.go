@@ -1,0 +1,96 @@
+package lazy
+
+// Find is the symbol at or before pc (floor): the first name among the entries
+// of the greatest address that is not above pc. An exact hit always answers.
+// Else there is none where these entries are a hole, or where Metadata names
+// modules and pc does not lie in the module that the entry is in.
+// [Symbols.Explain] says which.
+func (s *Symbols) Find(pc uint64) (Symbol, bool) {
+	sym, reason := s.find(pc)
+	return sym, reason == Found
+}
+
+// Reason says why [Symbols.Find] has no answer.
+type Reason uint8
+
+// The reasons.
+const (
+	Found          Reason = 0 // Find has an answer
+	NoSymbols      Reason = 1 // the cache has none
+	BeforeFirst    Reason = 2 // no symbol starts at or before the address, in its module
+	OutsideModules Reason = 3 // the address is in no module
+	InHole         Reason = 4 // the function before the address has ended
+	UnknownModules Reason = 5 // Metadata is damaged, and only exact hits count
+)
+
+// String is the reason in words: "in a hole".
+func (r Reason) String() string {
+	switch r {
+	case Found:
+		return "found"
+	case NoSymbols:
+		return "no symbols in the cache"
+	case BeforeFirst:
+		return "before the first symbol"
+	case OutsideModules:
+		return "outside every module"
+	case InHole:
+		return "in a hole"
+	case UnknownModules:
+		return "module bounds are damaged"
+	}
+	return "unknown reason"
+}
+
+// Explain says why [Symbols.Find] has no answer for pc, or [Found]. An address
+// below every symbol is [BeforeFirst], whether or not it is in a module.
+func (s *Symbols) Explain(pc uint64) Reason {
+	_, reason := s.find(pc)
+	return reason
+}
+
+// BoundsErr is the error of the Metadata section where it is damaged and
+// [Symbols.Find] answers exact hits only; else nil.
+func (s *Symbols) BoundsErr() error { return s.modules.err }
+
+func (s *Symbols) find(pc uint64) (Symbol, Reason) {
+	i := s.search(pc)
+	if i == len(s.sorted) || s.sorted[i].Address != pc {
+		if i == 0 {
+			if len(s.sorted) == 0 {
+				return Symbol{}, NoSymbols
+			}
+			return Symbol{}, BeforeFirst
+		}
+		i = s.firstAt(i - 1)
+	}
+	addr := s.sorted[i].Address
+	name, named := s.firstName(i, addr)
+	module, inModule := s.modules.find(pc)
+	if named && addr == pc {
+		return Symbol{Name: name, Address: addr, Module: module}, Found
+	}
+	switch {
+	case s.modules.err != nil:
+		if !named {
+			return Symbol{}, InHole
+		}
+		return Symbol{}, UnknownModules
+	case s.modules.bounded() && !inModule:
+		return Symbol{}, OutsideModules
+	case s.modules.bounded() && !s.modules.same(pc, addr):
+		return Symbol{}, BeforeFirst
+	case !named:
+		return Symbol{}, InHole
+	}
+	return Symbol{Name: name, Address: addr, Offset: pc - addr, Module: module}, Found
+}
+
+// firstAt is the first place of the entries that share the address of place i.
+func (s *Symbols) firstAt(i int) int {
+	addr := s.sorted[i].Address
+	for i > 0 && s.sorted[i-1].Address == addr {
+		i--
+	}
+	return i
+}

@@ -1,0 +1,159 @@
+package lazy
+
+import (
+	"context"
+
+	"example.com/tracecache/pod"
+	"example.com/tracecache/trace"
+)
+
+// Model loads every section and returns all of it, resolved: lists in file order,
+// symbols with holes and aliases. Strings share memory with the string table,
+// and frames of all callstacks are slices of one array, as in the file. Damage of
+// any section is an error.
+func (c *Cache) Model() (*trace.Model, error) { return c.ModelOf(pod.Sections[:]...) }
+
+// ModelOf is the part of [Cache.Model] that the sections ids hold; the rest of
+// the model is left empty. Only these are loaded, with the string table where
+// they need it, so damage of another section is no error.
+func (c *Cache) ModelOf(ids ...pod.Section) (*trace.Model, error) {
+	if err := c.Load(context.Background(), ids...); err != nil {
+		return nil, err
+	}
+	m := &trace.Model{}
+	for _, id := range ids {
+		var err error
+		switch id {
+		case pod.SectionMetadata:
+			err = c.addMetadata(m)
+		case pod.SectionMemory:
+			err = c.addMemory(m)
+		case pod.SectionCallstacks:
+			err = c.addCallstacks(m)
+		case pod.SectionSymbols:
+			err = c.addSymbols(m)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// each makes a list of the model of a list of records.
+func each[R, T any](recs []R, make1 func(*R) T) []T {
+	list := make([]T, len(recs))
+	for i := range recs {
+		list[i] = make1(&recs[i])
+	}
+	return list
+}
+
+func (c *Cache) addMetadata(m *trace.Model) error {
+	md, err := c.Metadata()
+	if err != nil {
+		return err
+	}
+	s, err := md.Names()
+	if err != nil {
+		return err
+	}
+	if m.Session, err = md.Session(); err != nil {
+		return err
+	}
+	r := md.Record()
+	m.FileSize, m.TotalEvents, m.ParseTimeMs = r.FileSize, r.TotalEvents, r.ParseTimeMs
+	m.TraceStartUs, m.TraceEndUs = r.TraceStartUs, r.TraceEndUs
+	m.Threads = each(md.Threads(), func(t *pod.ThreadInfo) trace.Thread {
+		return trace.Thread{
+			ThreadID: t.ThreadID, Name: s.name(t.Name), GroupName: s.name(t.GroupName),
+			SystemID: t.SystemID, SortHint: t.SortHint,
+		}
+	})
+	m.Channels = each(md.Channels(), func(ch *pod.ChannelInfo) trace.Channel {
+		return trace.Channel{Name: s.name(ch.Name), Enabled: ch.Enabled != 0, ReadOnly: ch.ReadOnly != 0}
+	})
+	m.Modules = each(md.Modules(), func(mod *pod.ModuleInfo) trace.Module {
+		return trace.Module{
+			Name: s.name(mod.Name), FullPath: s.name(mod.FullPath),
+			Base: mod.Base, Size: mod.Size, ImageID: md.imageID(*mod),
+		}
+	})
+	m.EventTypeCounts = each(md.EventTypeCounts(), func(e *pod.EventTypeCount) trace.EventTypeCount {
+		return trace.EventTypeCount{Name: s.name(e.Name), Count: e.Count}
+	})
+	m.ScopeStats = each(md.ScopeStats(), func(st *pod.CPUScopeStat) trace.ScopeStat {
+		return trace.ScopeStat{
+			Name: s.name(st.Name), MinUs: st.MinUs, MaxUs: st.MaxUs,
+			Count: st.Count, MeanUs: st.MeanUs, StdDevUs: st.StdDevUs,
+		}
+	})
+	return nil
+}
+
+func (c *Cache) addMemory(m *trace.Model) error {
+	mem, err := c.Memory()
+	if err != nil {
+		return err
+	}
+	s, err := mem.Names()
+	if err != nil {
+		return err
+	}
+	sum := mem.Summary()
+	m.AllocSummary = trace.AllocSummary{
+		HasMemoryData: sum.HasMemoryData != 0, PeakTimeUs: sum.PeakTimeUs,
+		LiveAllocations: sum.LiveAllocations,
+		TotalAllocs:     sum.TotalAllocs, TotalFrees: sum.TotalFrees,
+		TotalReallocAllocs: sum.TotalReallocAllocs, TotalReallocFrees: sum.TotalReallocFrees,
+		PeakBytes: sum.PeakBytes, EndBytes: sum.EndBytes,
+	}
+	m.Heaps = each(mem.Heaps(), func(h *pod.HeapInfo) trace.Heap {
+		return trace.Heap{ID: h.ID, ParentID: h.ParentID, Flags: h.Flags, Name: s.name(h.Name)}
+	})
+	m.HeapStats = each(mem.HeapStats(), func(h *pod.HeapStat) trace.HeapStat {
+		return trace.HeapStat{
+			HeapID: h.HeapID, CurrentBytes: h.CurrentBytes, PeakBytes: h.PeakBytes,
+			AllocCount: h.AllocCount, FreeCount: h.FreeCount,
+		}
+	})
+	m.CallstackStats = each(mem.CallstackStats(), func(st *pod.CallstackAllocStat) trace.CallstackStat {
+		return trace.CallstackStat{
+			CallstackID: st.CallstackID, LiveCount: st.LiveCount, LiveBytes: st.LiveBytes,
+			ThreadIDs: ThreadIDs(st),
+		}
+	})
+	m.ChurnStats = each(mem.ChurnStats(), func(st *pod.CallstackChurnStat) trace.ChurnStat {
+		return trace.ChurnStat{
+			CallstackID: st.CallstackID, ChurnAllocs: st.ChurnAllocs, ChurnBytes: st.ChurnBytes,
+			TotalAllocs: st.TotalAllocs, TotalBytes: st.TotalBytes, MeanDistance: st.MeanDistance,
+		}
+	})
+	return nil
+}
+
+func (c *Cache) addCallstacks(m *trace.Model) error {
+	stacks, err := c.Callstacks()
+	if err != nil {
+		return err
+	}
+	frames := each(stacks.frames, func(f *pod.ResolvedFrame) trace.Frame {
+		return trace.Frame{Address: f.Address, ModuleIndex: f.ModuleIndex, Offset: uint64(f.Offset)}
+	})
+	m.Callstacks = each(stacks.headers, func(h *pod.CallstackHeader) trace.Callstack {
+		off, n := int(h.FrameOffset), int(h.FrameCount)
+		return trace.Callstack{ID: h.ID, Frames: frames[off : off+n : off+n]}
+	})
+	return nil
+}
+
+func (c *Cache) addSymbols(m *trace.Model) error {
+	symbols, err := c.Symbols()
+	if err != nil {
+		return err
+	}
+	m.Symbols = each(symbols.entries, func(e *pod.SymbolEntry) trace.Symbol {
+		return trace.Symbol{Address: e.Address, Name: symbols.strings.name(e.StringIdx)}
+	})
+	return nil
+}

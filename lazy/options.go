@@ -1,0 +1,51 @@
+package lazy
+
+import (
+	"fmt"
+
+	"example.com/tracecache/pod"
+)
+
+// Option changes how a cache is opened. None is needed.
+type Option func(*options)
+
+type options struct {
+	source     string
+	hasSource  bool
+	maxSection int64
+	hashCheck  bool
+}
+
+// defaultMaxSection bounds what one section may decompress to.
+const defaultMaxSection = 2 << 30
+
+// WithSource names the file that the cache was made from. Opening fails with
+// [ErrStale] where the source has changed since, is missing, or was not recorded.
+func WithSource(path string) Option {
+	return func(o *options) { o.source, o.hasSource = path, true }
+}
+
+// WithMaxSection bounds what one section may decompress to, 2 GiB by default.
+// A section above it fails with [ErrTooLarge] when it is asked for, before memory
+// is taken.
+func WithMaxSection(bytes int64) Option {
+	return func(o *options) { o.maxSection = bytes }
+}
+
+// WithHashCheck compares each section with its hash when it is loaded. It costs
+// one pass of BLAKE3 over the decompressed bytes, and finds damage in files that
+// have no checksum tables.
+func WithHashCheck() Option {
+	return func(o *options) { o.hashCheck = true }
+}
+
+func newOptions(opts []Option) (options, error) {
+	o := options{maxSection: defaultMaxSection}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.maxSection <= 0 {
+		return o, fmt.Errorf("lazy: WithMaxSection(%d): %w: expected a positive number of bytes", o.maxSection, pod.ErrUnsupported)
+	}
+	return o, nil
+}

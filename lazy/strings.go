@@ -1,0 +1,133 @@
+package lazy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"example.com/tracecache/internal/view"
+	"example.com/tracecache/pod"
+)
+
+// Strings is the string table. It stays valid after Close.
+type Strings struct {
+	offsets []pod.StringOffset
+	packed  []byte
+	lens    []uint32 // bytes of each string; nil where the table is packed
+}
+
+// Strings returns the string table, loading it on first use. Its errors are
+// those of the StringTable section.
+func (c *Cache) Strings() (*Strings, error) {
+	return access(c, context.Background(), &c.strings, (*Cache).loadStrings)
+}
+
+// Len is the number of strings.
+func (s *Strings) Len() int { return len(s.offsets) }
+
+// At is string i, without a copy; it stays valid after Close. It is empty where
+// the table has no string i or no bytes for it. It takes constant time and does
+// not look at the string's bytes.
+func (s *Strings) At(i int) string {
+	if uint(i) >= uint(len(s.offsets)) {
+		return ""
+	}
+	off := uint64(s.offsets[i])
+	if off >= uint64(len(s.packed)) {
+		return ""
+	}
+	var end uint64
+	switch {
+	case s.lens != nil:
+		end = off + uint64(s.lens[i])
+	case i+1 < len(s.offsets):
+		end = uint64(s.offsets[i+1]) - 1
+	default:
+		end = uint64(len(s.packed)) - 1
+	}
+	return view.String(s.packed[off:end])
+}
+
+// name is the string that a record's field means.
+func (s *Strings) name(i pod.StringIndex) string {
+	if uint64(i) >= uint64(len(s.offsets)) {
+		return ""
+	}
+	return s.At(int(i))
+}
+
+func (c *Cache) loadStrings(ctx context.Context) (*Strings, error) {
+	raw, err := c.sections[pod.SectionStringTable].load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.parseStrings(raw)
+}
+
+// maxPacked is how many bytes of strings 32-bit offsets can reach.
+const maxPacked = 1 << 32
+
+// parseStrings makes a string table of the decoded section.
+func (c *Cache) parseStrings(raw []byte) (*Strings, error) {
+	p := payload{file: c.file, id: pod.SectionStringTable, raw: raw}
+	s := &Strings{offsets: list[pod.StringOffset](&p, pod.StringOffsetSize, "string offsets")}
+	if p.err != nil {
+		return nil, p.err
+	}
+	s.packed = raw[p.off:len(raw):len(raw)]
+	if n := uint64(len(s.packed)); n > maxPacked {
+		p.fail(p.off, "%d bytes of strings, offsets reach %d", n, uint64(maxPacked))
+		return nil, p.err
+	}
+	if !s.isPacked() {
+		s.lens = s.findLens()
+	}
+	return s, nil
+}
+
+// isPacked reports whether the strings stand one behind the other, each with the
+// one NUL that ends it, so that a string ends where the next one starts. It is so
+// in every table of a usual writer.
+func (s *Strings) isPacked() bool {
+	var at uint64
+	for _, off := range s.offsets {
+		if uint64(off) != at || at >= uint64(len(s.packed)) {
+			return false
+		}
+		n := bytes.IndexByte(s.packed[at:], 0)
+		if n < 0 {
+			return false
+		}
+		at += uint64(n) + 1
+	}
+	return at == uint64(len(s.packed))
+}
+
+// findLens finds the length of every string of a table in which strings may overlap,
+// be out of order or miss their NUL. Going from the last offset to the first, a
+// string that reaches the next higher offset ends where the one there does, so
+// each byte is looked at once.
+func (s *Strings) findLens() []uint32 {
+	order := make([]uint32, len(s.offsets))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(s.offsets[b], s.offsets[a]) })
+	lens := make([]uint32, len(s.offsets))
+	size := uint64(len(s.packed))
+	nextOff, nextEnd := size, size
+	for _, i := range order {
+		off := uint64(s.offsets[i])
+		if off >= size {
+			continue // empty
+		}
+		if n := bytes.IndexByte(s.packed[off:nextOff], 0); n >= 0 {
+			nextEnd = off + uint64(n)
+		}
+		nextOff = off
+		lens[i] = uint32(min(nextEnd-off, math.MaxUint32))
+	}
+	return lens
+}
