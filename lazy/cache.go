@@ -159,7 +159,8 @@ type SectionInfo struct {
 
 // Info reads how a section is stored: its container's header, block table and
 // checksum table, which are checked. Nothing is decompressed or kept. It gives
-// the directory entry of a section that fails, too.
+// the directory entry of a section that fails, too, and where the compression
+// method is not supported also the header, as it is stored.
 func (c *Cache) Info(id pod.Section) (SectionInfo, error) {
 	if c.closed.Load() {
 		return SectionInfo{}, ErrClosed
@@ -170,10 +171,27 @@ func (c *Cache) Info(id pod.Section) (SectionInfo, error) {
 	info := SectionInfo{Entry: c.file.Entry(id)}
 	buf, _, err := openBuffer(c.file, id, math.MaxInt64)
 	if err != nil {
+		if errors.Is(err, ErrUnsupported) {
+			info.Header = c.storedHeader(id)
+		}
 		return info, err
 	}
 	info.Header = buf.Header()
 	info.Blocks = buf.NumBlocks()
 	info.Checksums = info.Entry.Reserved != 0
 	return info, nil
+}
+
+// storedHeader is the header of a section's container, unchecked; zero where it
+// cannot be read.
+func (c *Cache) storedHeader(id pod.Section) pod.BufferHeader {
+	var b [pod.BufferHeaderSize]byte
+	place, err := c.file.Section(id)
+	if err != nil {
+		return pod.BufferHeader{}
+	}
+	if _, err := place.ReadAt(b[:], 0); err != nil {
+		return pod.BufferHeader{}
+	}
+	return pod.DecodeBufferHeader(b[:])
 }

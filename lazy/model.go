@@ -41,10 +41,10 @@ func (c *Cache) ModelOf(ids ...pod.Section) (*trace.Model, error) {
 }
 
 // each makes a list of the model of a list of records.
-func each[R, T any](recs []R, make1 func(*R) T) []T {
+func each[R, T any](recs []R, conv func(*R) T) []T {
 	list := make([]T, len(recs))
 	for i := range recs {
-		list[i] = make1(&recs[i])
+		list[i] = conv(&recs[i])
 	}
 	return list
 }

@@ -10,10 +10,10 @@ import (
 
 // The methods of a compressed buffer.
 const (
-	none  = 0
-	oodle = 3
-	lz4   = 4
-	zstd1 = 0x5a // one Zstandard frame a block
+	none       = 0
+	oodle      = 3
+	lz4        = 4
+	zstdFrames = 0x5a // one Zstandard frame a block
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -97,7 +97,7 @@ func compress(payload []byte, p packing) [][]byte {
 		switch p.method {
 		case lz4:
 			b = lz4Block(raw)
-		case zstd1:
+		case zstdFrames:
 			b = zstdBlock(raw)
 		case oodle:
 			b = noise(len(raw)/2, 1)

@@ -26,7 +26,7 @@ func (c *content) model() map[string]any {
 		}
 		m[lower(name)] = jsonValue(name, v)
 	}
-	m["allocSummary"] = object1(c.fixed["AllocSummary"])
+	m["allocSummary"] = jsonObject(c.fixed["AllocSummary"])
 	for key, name := range map[string]string{
 		"threads": "ThreadInfo", "channels": "ChannelInfo", "modules": "ModuleInfo", "eventTypeCounts": "EventTypeCount",
 		"scopeStats": "CpuScopeStat", "heaps": "HeapInfo", "heapStats": "HeapStat", "callstackStats": "CallstackAllocStat",
@@ -34,7 +34,7 @@ func (c *content) model() map[string]any {
 	} {
 		all := []any{}
 		for _, r := range c.lists[name] {
-			o := object1(r)
+			o := jsonObject(r)
 			c.finish(o, r)
 			all = append(all, o)
 		}
@@ -64,7 +64,7 @@ func (c *content) finish(o map[string]any, r rec) {
 		n, off := take("FrameCount", "FrameOffset")
 		fs := []any{}
 		for _, f := range c.lists["ResolvedFrame"][off : off+n] {
-			fs = append(fs, object1(f))
+			fs = append(fs, jsonObject(f))
 		}
 		o["frames"] = fs
 	}
@@ -74,7 +74,7 @@ func (c *content) finish(o map[string]any, r rec) {
 	}
 }
 
-func object1(r rec) map[string]any {
+func jsonObject(r rec) map[string]any {
 	o := map[string]any{}
 	for name, v := range r {
 		o[lower(name)] = jsonValue(name, v)

@@ -38,7 +38,7 @@ func variants() []variant {
 		},
 		{
 			name: "zstd", shows: "Zstandard, one frame a block, several blocks a section.",
-			want: sample(2), packing: packing{method: zstd1, exp: 10, sums: true},
+			want: sample(2), packing: packing{method: zstdFrames, exp: 10, sums: true},
 		},
 		{
 			name: "hash20", shows: "20 bytes of RawHash, the last 12 zero.",

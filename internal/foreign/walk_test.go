@@ -164,11 +164,11 @@ func (c *content) records(w *walker, fixed string) {
 	for _, name := range lists[fixed] {
 		c.lists[name] = w.list(name)
 		if name == "ModuleInfo" {
-			end := uint64(0)
+			var end uint64
 			for _, m := range c.lists[name] {
 				end = max(end, m["ImageIdOffset"].(uint64)+m["ImageIdSize"].(uint64))
 			}
-			c.blob = w.take(int(end), "image ids", nil, "")
+			c.blob = w.take(size(end), "image ids", nil, "")
 		}
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package container_test
+
+const raceEnabled = false
