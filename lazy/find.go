@@ -1,5 +1,7 @@
 package lazy
 
+import "example.com/tracecache/internal/bounds"
+
 // Find is the symbol at or before pc (floor): the first name among the entries
 // of the greatest address that is not above pc. An exact hit always answers.
 // Else there is none where these entries are a hole, or where Metadata names
@@ -66,9 +68,9 @@ func (s *Symbols) find(pc uint64) (Symbol, Reason) {
 	}
 	addr := s.sorted[i].Address
 	name, named := s.firstName(i, addr)
-	module, inModule := s.modules.find(pc)
+	module := s.modules.bounds.At(pc)
 	if named && addr == pc {
-		return Symbol{Name: name, Address: addr, Module: module}, Found
+		return Symbol{Name: name, Address: addr, Module: s.modules.name(module)}, Found
 	}
 	switch {
 	case s.modules.err != nil:
@@ -76,14 +78,14 @@ func (s *Symbols) find(pc uint64) (Symbol, Reason) {
 			return Symbol{}, InHole
 		}
 		return Symbol{}, UnknownModules
-	case s.modules.bounded() && !inModule:
+	case s.modules.bounded() && module == bounds.None:
 		return Symbol{}, OutsideModules
-	case s.modules.bounded() && !s.modules.same(pc, addr):
+	case s.modules.bounded() && module != s.modules.bounds.At(addr):
 		return Symbol{}, BeforeFirst
 	case !named:
 		return Symbol{}, InHole
 	}
-	return Symbol{Name: name, Address: addr, Offset: pc - addr, Module: module}, Found
+	return Symbol{Name: name, Address: addr, Offset: pc - addr, Module: s.modules.name(module)}, Found
 }
 
 // firstAt is the first place of the entries that share the address of place i.

@@ -37,22 +37,23 @@ var layers = []struct {
 	{"pod", layer{}},
 	{"trace", layer{}},
 	{"internal/view", layer{}},
+	{"internal/bounds", layer{}},
 	{"internal/codec", layer{
 		own:     []string{"pod"},
 		foreign: []string{"github.com/klauspost/compress/", "github.com/pierrec/lz4/"},
 	}},
 	{"internal/container", layer{
 		own:     []string{"pod", "internal/codec"},
-		foreign: []string{"github.com/zeebo/blake3", "lukechampine.com/blake3"},
+		foreign: []string{"github.com/zeebo/blake3"},
 	}},
 	{"mapped", layer{
 		own:     []string{"pod"},
 		foreign: []string{"golang.org/x/exp/mmap", "golang.org/x/sys/"},
 	}},
-	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/container", "internal/view"}}},
+	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/view"}}},
 	{"writer", layer{own: []string{"pod", "trace", "internal/container", "internal/view", "internal/codec"}}},
 	{"convert/", layer{
-		own:     []string{"pod", "trace", "internal/view", "internal/codec", "internal/container", "mapped", "lazy", "writer", "convert"},
+		own:     []string{"pod", "trace", "internal/bounds", "internal/view", "internal/codec", "internal/container", "mapped", "lazy", "writer", "convert"},
 		foreign: anything,
 	}},
 	{"cmd/", layer{own: anything, foreign: anything}},
