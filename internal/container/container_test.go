@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -55,6 +56,12 @@ func newBuild(t testing.TB, method byte, exponent byte, raw []byte) *build {
 	return b
 }
 
+// The library's coders as it sets them up by default.
+var (
+	zstdWriter, _ = zstd.NewWriter(nil)
+	zstdReader, _ = zstd.NewReader(nil)
+)
+
 func compressIndependently(t testing.TB, method byte, raw []byte) []byte {
 	var out []byte
 	switch method {
@@ -65,10 +72,7 @@ func compressIndependently(t testing.TB, method byte, raw []byte) []byte {
 		require.NoError(t, err)
 		out = out[:n]
 	case 0x5A:
-		w, err := zstd.NewWriter(nil)
-		require.NoError(t, err)
-		out = w.EncodeAll(raw, nil)
-		require.NoError(t, w.Close())
+		out = zstdWriter.EncodeAll(raw, nil)
 	}
 	if len(out) >= len(raw) {
 		return raw
@@ -99,23 +103,30 @@ func (b *build) bytes() []byte {
 
 // names is n bytes that look like the names of functions, noise n bytes that do
 // not compress.
-func names(n int) []byte {
+func names(n int) []byte { return bytes.Clone(longNames()[:n]) }
+
+func noise(n int) []byte { return bytes.Clone(longNoise()[:n]) }
+
+// longest is the most that names and noise give.
+const longest = 4 << 20
+
+var longNames = sync.OnceValue(func() []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b []byte
-	for len(b) < n {
+	for len(b) < longest {
 		b = fmt.Appendf(b, "runtime.(*mheap).alloc%d.func%d\x00", r.IntN(500), r.IntN(20))
 	}
-	return b[:n:n]
-}
+	return b
+})
 
-func noise(n int) []byte {
-	b := make([]byte, n)
+var longNoise = sync.OnceValue(func() []byte {
 	r := rand.New(rand.NewPCG(3, 4))
-	for i := range b {
-		b[i] = byte(r.Uint32())
+	b := make([]byte, 0, longest)
+	for len(b) < longest {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64())
 	}
 	return b
-}
+})
 
 // mixed is n bytes of which some blocks compress and others do not.
 func mixed(n int) []byte {
@@ -139,10 +150,7 @@ func decompressIndependently(t testing.TB, method byte, stored []byte, n int) []
 		require.Equal(t, n, got)
 		return out
 	case 0x5A:
-		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-		require.NoError(t, err)
-		defer r.Close()
-		out, err := r.DecodeAll(stored, nil)
+		out, err := zstdReader.DecodeAll(stored, nil)
 		require.NoError(t, err)
 		require.Len(t, out, n)
 		return out

@@ -131,6 +131,8 @@ func TestOpenDamage(t *testing.T) {
 		{"oodle", 4, func(b *build) { b.method = 3 }, pod.ErrUnsupported, 8, "oodle (method 3)"},
 		{"oodle, large blocks", 4, func(b *build) { b.method, b.exponent = 3, 19 }, pod.ErrUnsupported, 8, "oodle (method 3)"},
 		{"unknown method", 4, func(b *build) { b.method = 77 }, pod.ErrUnsupported, 8, "method(77)"},
+		{"unknown method, damaged", 4, func(b *build) { b.method, b.badCRC = 77, true }, pod.ErrChecksum, 4, "CRC-32"},
+		{"unknown method, block count", 4, func(b *build) { b.method, b.blockCount = 77, 1<<32-1 }, pod.ErrCorrupt, 12, "4294967295 block sizes"},
 		{"exponent 9", 4, func(b *build) { b.exponent = 9 }, pod.ErrCorrupt, 11, "expected 10 to 30, got 9"},
 		{"exponent 31", 4, func(b *build) { b.exponent = 31 }, pod.ErrCorrupt, 11, "expected 10 to 30, got 31"},
 		{"exponent 64", 4, func(b *build) { b.exponent = 64 }, pod.ErrCorrupt, 11, "got 64"},

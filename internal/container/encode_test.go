@@ -79,7 +79,7 @@ func readAside(t *testing.T, file []byte, sums []uint32) []byte {
 
 func TestEncode(t *testing.T) {
 	for _, method := range methods {
-		for _, exponent := range []uint8{0, 10, 11, 15, 18, 20, 30} {
+		for _, exponent := range []uint8{0, 10, 15, 18, 30} {
 			for _, size := range []int{0, 1, 100, 1023, 1024, 1025, 2048, 5000, 1<<18 - 1, 1 << 18, 1<<18 + 1, 700_000} {
 				if exponent > 0 && exponent < 15 && size > 10_000 {
 					continue

@@ -44,17 +44,19 @@ func Open(r io.ReaderAt, size int64) (*Buffer, error) {
 		return nil, err
 	}
 	b := &Buffer{r: r, header: pod.DecodeBufferHeader(head)}
-	if err := b.checkHeader(size); err != nil {
+	unsupported, err := b.checkHeader(size)
+	if err != nil {
 		return nil, err
 	}
 	table, err := b.readTable(size)
 	if err != nil {
 		return nil, err
 	}
-	crc := crc32.ChecksumIEEE(head[offMethod:])
-	if crc = crc32.Update(crc, crc32.IEEETable, table); crc != b.header.Crc32 {
-		return nil, errAt(offCRC, fmt.Errorf("%w: CRC-32 of header and block sizes: expected %#08x, got %#08x",
-			pod.ErrChecksum, b.header.Crc32, crc))
+	if err := b.checkCRC(head, table); err != nil {
+		return nil, err
+	}
+	if unsupported != nil {
+		return nil, unsupported // And not damaged, as the CRC says.
 	}
 	if err := b.checkSizes(size); err != nil {
 		return nil, err
@@ -68,20 +70,37 @@ func Open(r io.ReaderAt, size int64) (*Buffer, error) {
 	return b, nil
 }
 
+// checkCRC compares the header and the block-size table with their CRC.
+func (b *Buffer) checkCRC(head, table []byte) error {
+	crc := crc32.ChecksumIEEE(head[offMethod:])
+	if crc = crc32.Update(crc, crc32.IEEETable, table); crc != b.header.Crc32 {
+		return errAt(offCRC, fmt.Errorf("%w: CRC-32 of header and block sizes: expected %#08x, got %#08x",
+			pod.ErrChecksum, b.header.Crc32, crc))
+	}
+	return nil
+}
+
 // checkHeader checks the fields of the header that tell how to read the rest,
-// and sets the codec and the size of the blocks.
-func (b *Buffer) checkHeader(size int64) error {
+// and sets the codec and the size of the blocks. A method that is not known is
+// unsupported, not an error: its byte may be damaged, and every method but 0 has
+// the table that the CRC covers, so that the CRC can tell.
+func (b *Buffer) checkHeader(size int64) (unsupported, err error) {
 	h := &b.header
 	if h.Magic != pod.BufferMagic {
-		return corrupt(offMagic, "compressed buffer's magic: expected %#08x, got %#08x", uint32(pod.BufferMagic), h.Magic)
-	}
-	var err error
-	if b.codec, err = codec.ForMethod(h.Method); err != nil {
-		return errAt(offMethod, err)
+		return nil, corrupt(offMagic, "compressed buffer's magic: expected %#08x, got %#08x", uint32(pod.BufferMagic), h.Magic)
 	}
 	if h.Method == pod.MethodNone {
-		return b.checkUncompressed(size)
+		return nil, b.checkUncompressed(size)
 	}
+	if b.codec, err = codec.ForMethod(h.Method); err != nil {
+		return errAt(offMethod, err), b.checkTableFits(size, uint64(h.BlockCount))
+	}
+	return nil, b.checkCompressed(size)
+}
+
+// checkCompressed is the part of checkHeader for the methods that compress.
+func (b *Buffer) checkCompressed(size int64) error {
+	h := &b.header
 	exp := h.BlockSizeExponent
 	if exp < pod.MinBlockSizeExponent || exp > pod.MaxBlockSizeExponent {
 		return corrupt(offExponent, "block size exponent: expected %d to %d, got %d",
@@ -98,16 +117,28 @@ func (b *Buffer) checkHeader(size int64) error {
 	}
 	// From here on the raw size is known to be at most 2^32 blocks of 2^30
 	// bytes, so it fits in 63 bits.
-	if need := pod.BufferHeaderSize + sizeOfBlockSize*int64(blocks); need > size {
-		return corrupt(offBlockCount, "header and %d block sizes: expected %d bytes, got %d", blocks, need, size)
+	if err := b.checkTableFits(size, blocks); err != nil {
+		return err
 	}
 	b.numBlocks = int(min(blocks, math.MaxInt))
 	return nil
 }
 
+// checkTableFits checks that the buffer has room for the sizes of at most 2^32
+// blocks.
+func (b *Buffer) checkTableFits(size int64, blocks uint64) error {
+	if need := pod.BufferHeaderSize + sizeOfBlockSize*int64(blocks); need > size {
+		return corrupt(offBlockCount, "header and %d block sizes: expected %d bytes, got %d", blocks, need, size)
+	}
+	return nil
+}
+
 // checkUncompressed is the part of checkHeader for method 0.
-func (b *Buffer) checkUncompressed(size int64) error {
+func (b *Buffer) checkUncompressed(size int64) (err error) {
 	h := &b.header
+	if b.codec, err = codec.ForMethod(h.Method); err != nil {
+		return errAt(offMethod, err)
+	}
 	for i, v := range []uint8{h.Compressor, uint8(h.CompressionLevel), h.BlockSizeExponent} {
 		if v != 0 {
 			return corrupt(offCompressor+int64(i), "compressor, level and block size exponent: expected 0 for method 0, got %d", v)

@@ -1,0 +1,123 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// target is the file to be replaced or made.
+type target struct {
+	path   string // without a symbolic link at its end
+	exists bool
+	perm   fs.FileMode // where it exists
+}
+
+// findTarget follows path to the regular file that it names, or to where one
+// will be made.
+func findTarget(path string) (target, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return target{}, fmt.Errorf("expected a regular file, got a file of mode %v", info.Mode())
+	case err == nil:
+		real, err := filepath.EvalSymlinks(path)
+		return target{path: real, exists: true, perm: info.Mode().Perm()}, err
+	case errors.Is(err, fs.ErrNotExist):
+		real, err := followDangling(path)
+		return target{path: real}, err
+	}
+	return target{}, err
+}
+
+// followDangling returns where a path that names no file leads: a symbolic link
+// may point to a file that is yet to be made.
+func followDangling(path string) (string, error) {
+	const maxLinks = 40 // As many as the system follows.
+	for range maxLinks {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return "", fmt.Errorf("%s: a file appeared meanwhile", path)
+		}
+		link, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(path), link)
+		}
+		path = link
+	}
+	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
+}
+
+// replace puts c where t says.
+func (t target) replace(ctx context.Context, fsys fileSystem, c *cache) error {
+	tmp, err := t.writeTemp(ctx, fsys, c)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = fsys.Rename(tmp, t.path)
+	}
+	if err != nil {
+		if tmp != "" {
+			err = errors.Join(err, fsys.Remove(tmp))
+		}
+		return err
+	}
+	if err := fsys.SyncDir(filepath.Dir(t.path)); err != nil {
+		return fmt.Errorf("the new file is in place, but its folder cannot be synced: %w", err)
+	}
+	return nil
+}
+
+// writeTemp writes c to a new file in t's folder, syncs and closes it. It
+// returns the file's name, with an error too, unless no file was made.
+func (t target) writeTemp(ctx context.Context, fsys fileSystem, c *cache) (string, error) {
+	f, name, err := t.createTemp(fsys)
+	if err != nil {
+		return "", err
+	}
+	_, err = c.writeTo(ctx, f)
+	if err == nil && t.exists {
+		// The process's mask has cut what the file was made with.
+		err = f.Chmod(t.perm)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr // An error before says more, and the file goes anyway.
+	}
+	return name, err
+}
+
+// createTemp makes a file in t's folder under a name that nothing has.
+func (t target) createTemp(fsys fileSystem) (file, string, error) {
+	const maxTries = 1000
+	perm := fs.FileMode(0o666)
+	if t.exists {
+		perm = t.perm | 0o200 // Some systems want it to be writable.
+	}
+	dir, base := filepath.Split(t.path)
+	base = strings.ToValidUTF8(base[:min(len(base), 200)], "") // Names end at 255 bytes.
+	for try := 1; ; try++ {
+		name := fmt.Sprintf("%s.%s.%08x.tmp", dir, base, rand.Uint32())
+		f, err := fsys.Create(name, perm)
+		if err == nil || !errors.Is(err, fs.ErrExist) || try == maxTries {
+			return f, name, err
+		}
+	}
+}
