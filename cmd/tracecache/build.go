@@ -1,0 +1,198 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"example.com/tracecache/convert"
+	"example.com/tracecache/internal/codec"
+	"example.com/tracecache/pod"
+	"example.com/tracecache/trace"
+	"example.com/tracecache/writer"
+)
+
+// buildFlags are the flags of the command.
+type buildFlags struct {
+	out       string
+	codec     string
+	level     int
+	source    string
+	arch      string
+	debugDirs []string
+	quiet     bool
+}
+
+func newBuild() *cobra.Command {
+	var flags buildFlags
+	cmd := &cobra.Command{
+		Use:   "build -o OUT INPUT...",
+		Short: "Make a cache of programs and profiles",
+		Long: `Build reads the inputs, joins them into one address space and writes the cache
+OUT, whole or not at all: an OUT that exists stays as it is until the new one is
+complete.
+
+An input is recognised by its content:
+  ELF, Mach-O and PE programs and shared libraries, Go programs also when stripped
+  pprof profiles: their mappings, functions, callstacks and heap statistics
+  Breakpad symbol files
+  the model JSON that 'tracecache dump --json' prints
+A program is moved to where a profile has a mapping of the same build id, or to
+where INPUT@0xBASE says.
+
+With --source the cache records the size and the modification time of that file,
+as they are before anything is read, so that readers can tell a stale cache.`,
+		Example: `  tracecache build -o go.ztac "$(go env GOROOT)/bin/go"
+  tracecache build -o server.ztac --source heap.pb.gz heap.pb.gz ./server
+  tracecache build -o libs.ztac --codec zstd libc.so.6@0x7f0000000000 server`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := build(cmd, flags, args)
+			var coded *exitError
+			if err == nil || errors.As(err, &coded) {
+				return err
+			}
+			// Not by failureCode: an input that is damaged is no damaged cache.
+			return &exitError{exitFailed, err}
+		},
+	}
+	cmd.Flags().StringVarP(&flags.out, "output", "o", "", "the cache `file` to write")
+	cmd.Flags().StringVar(&flags.codec, "codec", pod.MethodLZ4.String(), "compress with none, lz4 or zstd")
+	cmd.Flags().IntVar(&flags.level, "level", 0, "compression level, higher is smaller and slower; 0 is the codec's own choice")
+	cmd.Flags().StringVar(&flags.source, "source", "", "record that the cache is made from this `file`")
+	cmd.Flags().StringVar(&flags.arch, "arch", "", "the `architecture` to take from a fat Mach-O file, such as arm64")
+	cmd.Flags().StringArrayVar(&flags.debugDirs, "debug-dir", nil, "a `folder` with separate debug files, may be repeated")
+	cmd.Flags().BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress on a terminal")
+	return cmd
+}
+
+// build runs the command.
+func build(cmd *cobra.Command, flags buildFlags, args []string) error {
+	inputs, err := parseInputs(cmd, args)
+	if err != nil {
+		return err
+	}
+	writing, err := writeOptions(cmd, flags)
+	if err != nil {
+		return err
+	}
+	if err := checkOutput(cmd, flags, inputs); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("source") {
+		// Taken now: a source that changes while it is read makes a stale cache.
+		fi, err := os.Stat(flags.source)
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		writing = append(writing, writer.WithSource(fi.Size(), fi.ModTime()))
+	}
+	ctx, stop := interruptible(cmd.Context())
+	defer stop()
+	show := newProgress(cmd.ErrOrStderr(), flags.quiet)
+	defer show.close()
+	model, err := convert.Build(ctx, inputs,
+		convert.WithArch(flags.arch), convert.WithDebugDir(flags.debugDirs...), convert.WithProgress(show.reading))
+	if err != nil {
+		return err
+	}
+	writing = append(writing, writer.WithContext(ctx), writer.WithProgress(show.writing))
+	if err := writer.WriteFile(flags.out, model, writing...); err != nil {
+		return err
+	}
+	show.done(summary(flags.out, model))
+	return nil
+}
+
+func parseInputs(cmd *cobra.Command, args []string) ([]convert.Input, error) {
+	inputs := make([]convert.Input, len(args))
+	for i, arg := range args {
+		in, err := convert.ParseInput(arg)
+		if err != nil {
+			return nil, wrongUse(cmd, "%w", err)
+		}
+		inputs[i] = in
+	}
+	return inputs, nil
+}
+
+// writeOptions are the writer's options that the flags name.
+func writeOptions(cmd *cobra.Command, flags buildFlags) ([]writer.Option, error) {
+	var method pod.Method
+	switch flags.codec {
+	case pod.MethodNone.String():
+		method = pod.MethodNone
+	case pod.MethodLZ4.String():
+		method = pod.MethodLZ4
+	case pod.MethodZstd.String():
+		method = pod.MethodZstd
+	default:
+		return nil, wrongUse(cmd, "unknown codec %q, expected none, lz4 or zstd", flags.codec)
+	}
+	c, err := codec.ForMethod(method)
+	if err == nil {
+		err = c.CheckLevel(flags.level)
+	}
+	if err != nil {
+		return nil, wrongUse(cmd, "%w", err)
+	}
+	return []writer.Option{writer.WithCodec(method), writer.WithLevel(flags.level)}, nil
+}
+
+// checkOutput refuses, before any work is done, an output that would replace an
+// input or that cannot be written.
+func checkOutput(cmd *cobra.Command, flags buildFlags, inputs []convert.Input) error {
+	if flags.out == "" {
+		return wrongUse(cmd, "no output given, expected -o OUT")
+	}
+	for _, in := range inputs {
+		if sameFile(flags.out, in.Path) {
+			return wrongUse(cmd, "the output %s is an input, expected another file", flags.out)
+		}
+	}
+	if flags.source != "" && sameFile(flags.out, flags.source) {
+		return wrongUse(cmd, "the output %s is the source, expected another file", flags.out)
+	}
+	switch fi, err := os.Stat(flags.out); {
+	case err == nil && fi.IsDir():
+		return wrongUse(cmd, "the output %s is a folder, expected a file", flags.out)
+	case err == nil && !fi.Mode().IsRegular():
+		return wrongUse(cmd, "the output %s is not a regular file", flags.out)
+	}
+	if _, err := os.Stat(filepath.Dir(flags.out)); err != nil {
+		return fmt.Errorf("folder of the output: %w", err)
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file, which need not exist.
+func sameFile(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	fa, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	fb, err := os.Stat(b)
+	return err == nil && os.SameFile(fa, fb)
+}
+
+// summary says in one line what a cache holds.
+func summary(path string, m *trace.Model) string {
+	names := 0
+	for i := range m.Symbols {
+		if m.Symbols[i].Name != "" {
+			names++
+		}
+	}
+	size := ""
+	if fi, err := os.Stat(path); err == nil {
+		size = fmt.Sprintf(", %d bytes", fi.Size())
+	}
+	return fmt.Sprintf("%s: %s, %s, %s%s", printable(path), counted(names, "symbol"),
+		counted(len(m.Modules), "module"), counted(len(m.Callstacks), "callstack"), size)
+}
