@@ -27,6 +27,7 @@ const (
 	maxProfileBytes = 256 << 20
 	maxProfileRatio = 256 // unpacked to stored
 	maxProfileCost  = 2 << 30
+	maxLegacyCost   = 2e9 // steps, of a few seconds in all
 )
 
 // readPprof reads a profile: mappings as modules, samples as callstacks, heap
@@ -83,8 +84,13 @@ func unpackProfile(r io.ReaderAt, size int64) ([]byte, error) {
 func parseProfile(raw []byte, size int64) (*profile.Profile, error) {
 	head := raw[:min(len(raw), detectSize)]
 	cost, err := profileCost(raw)
-	if err != nil && !legacyProfile.Match(head) && !isLegacyCPU(head) {
-		return nil, err
+	if err != nil {
+		if !legacyProfile.Match(head) && !isLegacyCPU(head) {
+			return nil, err
+		}
+		if n := legacyCost(raw); n > maxLegacyCost {
+			return nil, fmt.Errorf("%w: looking for each address in each mapping takes %d steps, more than %d", pod.ErrTooLarge, n, uint64(maxLegacyCost))
+		}
 	}
 	if limit := maxProfileCost + maxProfileRatio*uint64(size); cost > limit {
 		return nil, fmt.Errorf("%w: parsing takes %d bytes of memory, more than %d", pod.ErrTooLarge, cost, limit)

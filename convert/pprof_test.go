@@ -337,14 +337,44 @@ func TestReadPprofErrors(t *testing.T) {
 	}
 }
 
-// A message of two bytes becomes a sample of a hundred and more.
+// A message of two bytes becomes a sample of a hundred and more, and so do other
+// short fields.
 func TestProfileCost(t *testing.T) {
-	raw := bytes.Repeat([]byte{protoSample<<3 | wireBytes, 0}, 1000)
-	cost, err := profileCost(raw)
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, cost, uint64(1000*100))
-	_, err = parseProfile(bytes.Repeat(raw, 20_000), 20_000)
+	for name, tt := range map[string]struct {
+		field []byte
+		least uint64 // bytes that the parser's value for it takes
+	}{
+		"sample":      {[]byte{protoSample<<3 | wireBytes, 0}, 100},
+		"sample type": {[]byte{protoType<<3 | wireBytes, 0}, 48},
+		"comment":     {[]byte{13<<3 | wireVarint, 1}, 8},
+		"comments":    {[]byte{13<<3 | wireBytes, 2, 1, 1}, 16},
+	} {
+		raw := bytes.Repeat(tt.field, 1000)
+		cost, err := profileCost(raw)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, cost, 1000*tt.least, name)
+		n := (maxProfileCost+maxProfileRatio*20_000)/cost + 1
+		_, err = parseProfile(bytes.Repeat(raw, int(n)), 20_000)
+		require.ErrorIs(t, err, pod.ErrTooLarge, name)
+	}
+}
+
+// The text of an older profiler, in which each of many addresses would be looked
+// for in each of many mappings.
+func TestLegacyCost(t *testing.T) {
+	var b bytes.Buffer
+	n := 50_000
+	fmt.Fprintf(&b, "heap profile: %d: %d [%d: %d] @ heap/1\n", n, n, n, n)
+	for i := range n {
+		fmt.Fprintf(&b, "1: 1 [1: 1] @ 0x%x\n", 0x1000+i)
+	}
+	b.WriteString("\nMAPPED_LIBRARIES:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%x-%x r-xp 00000000 08:01 1 /lib/%d\n", 1<<40+i<<12, 1<<40+(i+1)<<12, i)
+	}
+	_, err := ReadFile(writeFile(t, "in.heap", b.Bytes()))
 	require.ErrorIs(t, err, pod.ErrTooLarge)
+	assert.ErrorContains(t, err, "each address in each mapping")
 }
 
 // sumsByStack adds up the values of a profile by the functions of its stacks.

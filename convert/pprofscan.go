@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 // The fields of a profile message, by their numbers, that matter here.
 const (
+	protoType     = 1 // of samples
 	protoSample   = 2
 	protoMapping  = 3
 	protoLocation = 4
@@ -39,7 +41,7 @@ func beginsAsProto(head []byte) bool {
 // profileCost bounds the memory that parsing a profile message takes. A parser
 // makes a few hundred bytes of a message of two, so it is asked before.
 func profileCost(raw []byte) (uint64, error) {
-	const perMessage, perByte = 160, 16
+	const perMessage, perByte, perNumber = 160, 16, 64
 	cost := uint64(len(raw))
 	for data := raw; len(data) > 0; {
 		f, rest, ok := nextField(data)
@@ -49,12 +51,33 @@ func profileCost(raw []byte) (uint64, error) {
 		switch f.number {
 		case protoSample, protoLocation:
 			cost += perMessage + perByte*uint64(f.size)
-		case protoMapping, protoFunction, protoStrings:
+		case protoType, protoMapping, protoFunction, protoStrings:
 			cost += perMessage
+		default: // the numbers of one field make a list, one by one or packed
+			cost += perNumber * uint64(1+f.size)
 		}
 		data = rest
 	}
 	return cost, nil
+}
+
+// memoryMaps is how older profiles begin the part that lists the mappings.
+var memoryMaps = [][]byte{[]byte("MAPPED_LIBRARIES:"), []byte("--- Memory map: ---")}
+
+// legacyCost bounds the steps that parsing an older profile takes: each address is
+// looked for in each mapping.
+func legacyCost(raw []byte) uint64 {
+	addrs, maps := raw, []byte(nil)
+	if isLegacyCPU(raw) { // words, and text behind them
+		end := bytes.LastIndexByte(raw, 0) + 1
+		return uint64(end/4) * uint64(1+bytes.Count(raw[end:], []byte("\n")))
+	}
+	for _, begin := range memoryMaps {
+		if i := bytes.Index(raw, begin); i >= 0 && i < len(addrs) {
+			addrs, maps = raw[:i], raw[i:]
+		}
+	}
+	return uint64(bytes.Count(addrs, []byte("0x"))) * uint64(1+bytes.Count(maps, []byte("\n")))
 }
 
 // The wire types of protobuf.
