@@ -36,8 +36,10 @@ func Open(path string, opts ...Option) (*Cache, error) {
 }
 
 // NewReader opens the cache of size bytes that r holds, which may be slow or far
-// away: only what is needed is read. r must allow parallel calls, and is not
-// closed by the Cache. Errors are those of [Open].
+// away: only what is needed is read. r must allow parallel calls, from goroutines
+// of the Cache too, where a panic of r ends the program; it is not closed by the
+// Cache. A read that fills its buffer counts as a success whatever its error.
+// Errors are those of [Open].
 func NewReader(r io.ReaderAt, size int64, opts ...Option) (*Cache, error) {
 	return open(opts, func() (*mapped.File, error) { return mapped.NewReader(r, size) })
 }

@@ -2,6 +2,7 @@ package lazy
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -86,18 +87,25 @@ func (c *cell[T]) leave(r *run[T]) {
 	}
 }
 
+// errStopped is the result of a load whose goroutine was stopped by the reader
+// that it called, with runtime.Goexit.
+var errStopped = fmt.Errorf("%w: the reader stopped the goroutine that loads", ErrIO)
+
 // finish runs the load and publishes what came of it.
 func (c *cell[T]) finish(ctx context.Context, r *run[T], load func(context.Context) (*T, error)) {
 	defer r.stop()
+	r.err = errStopped
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		switch {
+		case r.err == nil:
+			c.val.Store(r.val)
+		case final(r.err):
+			c.err = r.err
+		}
+		c.run = nil
+		close(r.done)
+	}()
 	r.val, r.err = load(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case r.err == nil:
-		c.val.Store(r.val)
-	case final(r.err):
-		c.err = r.err
-	}
-	c.run = nil
-	close(r.done)
 }

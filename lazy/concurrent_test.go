@@ -133,6 +133,33 @@ func TestReadErrorIsNotKept(t *testing.T) {
 	}
 }
 
+// exitingReader ends the goroutine that reads a section, as t.FailNow in a fake
+// reader does.
+type exitingReader struct{ io.ReaderAt }
+
+func (r exitingReader) ReadAt(p []byte, off int64) (int, error) {
+	if off > 8000 { // of the blocks, not of header and tables
+		runtime.Goexit()
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+// A reader that ends the goroutine it is called on leaves nobody waiting, and
+// nothing undecoded is taken for decoded.
+func TestReaderThatExits(t *testing.T) {
+	b := readForeign(t, "blocks")
+	c, err := lazy.NewReader(exitingReader{bytes.NewReader(b)}, int64(len(b)))
+	require.NoError(t, err)
+	failed := 0
+	for _, get := range accessors {
+		if err := get(c); err != nil {
+			assert.ErrorIs(t, err, lazy.ErrIO)
+			failed++
+		}
+	}
+	assert.NotZero(t, failed)
+}
+
 // What is handed out stays as it was after Close and after the collector ran
 // over memory that was given back.
 func TestHandlesOutliveClose(t *testing.T) {

@@ -234,6 +234,38 @@ func TestLyingPayloads(t *testing.T) {
 	}
 }
 
+// A section may have a block for every nine bytes. When they are all bad, Verify
+// tells of the first ones and counts the rest.
+func TestVerifyManyBadBlocks(t *testing.T) {
+	const blocks, stored = 5000, 5
+	be := binary.BigEndian
+	buf := make([]byte, 64+(4+stored)*blocks)
+	be.PutUint32(buf[0:], 0xB7756362)
+	buf[8], buf[11] = byte(pod.MethodLZ4), 10
+	be.PutUint32(buf[12:], blocks)
+	be.PutUint64(buf[16:], blocks<<10)
+	be.PutUint64(buf[24:], uint64(len(buf)))
+	for i := range blocks {
+		be.PutUint32(buf[64+4*i:], stored)
+	}
+	be.PutUint32(buf[4:], crc32.ChecksumIEEE(buf[8:64+4*blocks]))
+	b := readForeign(t, "plain")
+	setPlace(b, pod.SectionMemory, uint64(len(b)), uint64(len(buf)))
+	binary.LittleEndian.PutUint32(b[entryAt(pod.SectionMemory)+4:], 0)
+	c, err := lazy.OpenBytes(append(b, buf...))
+	require.NoError(t, err)
+	err = c.Verify(t.Context())
+	require.ErrorIs(t, err, lazy.ErrCorrupt)
+	findings := err.(interface{ Unwrap() []error }).Unwrap()
+	require.Len(t, findings, 101)
+	var e *pod.Error
+	require.ErrorAs(t, findings[100], &e)
+	assert.Equal(t, pod.SectionMemory, e.Section)
+	assert.ErrorIs(t, e, lazy.ErrCorrupt)
+	assert.Contains(t, e.Error(), "block 4999: ")
+	assert.Contains(t, e.Error(), "the last of 4900 more blocks that fail")
+}
+
 // documented reports whether err is of a kind that callers are told about.
 func documented(err error) bool {
 	var e *pod.Error
@@ -352,4 +384,25 @@ func TestHashCheck(t *testing.T) {
 	_, err = c.Symbols()
 	assert.ErrorIs(t, err, lazy.ErrChecksum)
 	assert.NotErrorIs(t, err, fs.ErrNotExist)
+}
+
+// Fields that only Oodle uses are 0 elsewhere, which matters to Verify alone.
+func TestVerifyCompressorAndLevel(t *testing.T) {
+	for at := 9; at <= 10; at++ {
+		b := readForeign(t, "plain")
+		off, _ := stored(b, pod.SectionSymbols)
+		head := b[off : off+64]
+		blocks := int(binary.BigEndian.Uint32(head[12:]))
+		head[at] = 2
+		binary.BigEndian.PutUint32(head[4:], crc32.ChecksumIEEE(b[off+8:off+64+4*blocks]))
+		c, err := lazy.OpenBytes(b)
+		require.NoError(t, err)
+		_, err = c.Symbols()
+		require.NoError(t, err)
+		var e *pod.Error
+		require.ErrorAs(t, c.Verify(t.Context()), &e)
+		assert.ErrorIs(t, e, lazy.ErrCorrupt)
+		assert.Equal(t, pod.SectionSymbols, e.Section)
+		assert.Equal(t, int64(off+9), e.Off)
+	}
 }

@@ -39,7 +39,7 @@ func (r Reason) String() string {
 	case InHole:
 		return "in a hole"
 	case UnknownModules:
-		return "module bounds are damaged"
+		return "module bounds are not known"
 	}
 	return "unknown reason"
 }
@@ -64,7 +64,9 @@ func (s *Symbols) find(pc uint64) (Symbol, Reason) {
 			}
 			return Symbol{}, BeforeFirst
 		}
-		i = s.firstAt(i - 1)
+		if i--; i > 0 && s.sorted[i-1].Address == s.sorted[i].Address {
+			i = s.search(s.sorted[i].Address) // there may be very many
+		}
 	}
 	addr := s.sorted[i].Address
 	name, named := s.firstName(i, addr)
@@ -86,13 +88,4 @@ func (s *Symbols) find(pc uint64) (Symbol, Reason) {
 		return Symbol{}, InHole
 	}
 	return Symbol{Name: name, Address: addr, Offset: pc - addr, Module: s.modules.name(module)}, Found
-}
-
-// firstAt is the first place of the entries that share the address of place i.
-func (s *Symbols) firstAt(i int) int {
-	addr := s.sorted[i].Address
-	for i > 0 && s.sorted[i-1].Address == addr {
-		i--
-	}
-	return i
 }

@@ -11,12 +11,15 @@ import (
 // symbols with holes and aliases. Strings share memory with the string table,
 // and frames of all callstacks are slices of one array, as in the file. Damage of
 // any section is an error.
-func (c *Cache) Model() (*trace.Model, error) { return c.ModelOf(pod.Sections[:]...) }
+func (c *Cache) Model() (*trace.Model, error) { return c.ModelOf() }
 
-// ModelOf is the part of [Cache.Model] that the sections ids hold; the rest of
-// the model is left empty. Only these are loaded, with the string table where
-// they need it, so damage of another section is no error.
+// ModelOf is the part of [Cache.Model] that the sections ids hold, all of it where
+// none is named; the rest of the model is left empty. Only these are loaded, with
+// the string table where they need it, so damage of another section is no error.
 func (c *Cache) ModelOf(ids ...pod.Section) (*trace.Model, error) {
+	if len(ids) == 0 {
+		ids = pod.Sections[:]
+	}
 	if err := c.Load(context.Background(), ids...); err != nil {
 		return nil, err
 	}

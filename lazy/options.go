@@ -1,10 +1,6 @@
 package lazy
 
-import (
-	"fmt"
-
-	"example.com/tracecache/pod"
-)
+import "fmt"
 
 // Option changes how a cache is opened. None is needed.
 type Option func(*options)
@@ -45,7 +41,7 @@ func newOptions(opts []Option) (options, error) {
 		opt(&o)
 	}
 	if o.maxSection <= 0 {
-		return o, fmt.Errorf("lazy: WithMaxSection(%d): %w: expected a positive number of bytes", o.maxSection, pod.ErrUnsupported)
+		return o, fmt.Errorf("lazy: WithMaxSection(%d): expected a positive number of bytes", o.maxSection)
 	}
 	return o, nil
 }

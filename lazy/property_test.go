@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"example.com/tracecache/internal/gen"
@@ -17,6 +19,51 @@ import (
 	"example.com/tracecache/trace"
 	"example.com/tracecache/writer"
 )
+
+// Entries that share an address in their thousands, names and holes mixed, cost a
+// look-up nothing and change no answer.
+func TestManyEntriesAtOneAddress(t *testing.T) {
+	var l linear
+	add := func(addr uint64, n int, name func(i int) string) {
+		for i := range n {
+			l.symbols = append(l.symbols, trace.Symbol{Address: addr, Name: name(i)})
+		}
+	}
+	hole := func(int) string { return "" }
+	named := func(i int) string { return fmt.Sprint("f", i) }
+	add(0x60, 3, hole)
+	add(0x10, 40, hole)
+	add(0x20, 70, func(i int) string { return []string{"", "", "x", "y"}[i%4] })
+	add(0x30, 33, named)
+	add(0x40, 1, named)
+	add(0x50, 32, hole)
+	add(0x50, 1, named)
+	for range 2 { // as it is, then ascending
+		c, err := lazy.OpenBytes(l.file())
+		require.NoError(t, err)
+		s, err := c.Symbols()
+		require.NoError(t, err)
+		l.check(t, s, l.edges())
+		slices.SortStableFunc(l.symbols, func(a, b trace.Symbol) int { return cmp.Compare(a.Address, b.Address) })
+	}
+
+	l = linear{}
+	add(0x10, 200_000, named)
+	add(0x20, 200_000, hole)
+	add(0x20, 1, named)
+	c, err := lazy.OpenBytes(l.file())
+	require.NoError(t, err)
+	s, err := c.Symbols()
+	require.NoError(t, err)
+	start := time.Now()
+	for range 20_000 {
+		s.Find(0x11)
+		s.Find(0x21)
+		s.Resolve(0x20)
+	}
+	// Walking over the entries takes a minute.
+	assert.Less(t, time.Since(start), 10*time.Second)
+}
 
 // check compares every way into symbols with l, at the given addresses.
 func (l linear) check(t testing.TB, s *lazy.Symbols, addrs []uint64) {

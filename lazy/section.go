@@ -3,7 +3,6 @@ package lazy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -104,12 +103,12 @@ func (s *section) decodeAll(ctx context.Context) error {
 			if i >= len(s.blocks) {
 				return
 			}
+			errs[w], at[w] = errStopped, i // unless this goroutine goes on
 			err := ctx.Err()
 			if err == nil {
 				err = s.decode(i)
 			}
-			if err != nil {
-				errs[w], at[w] = err, i
+			if errs[w] = err; err != nil {
 				failed.Store(true)
 				return
 			}
@@ -162,12 +161,8 @@ func openBuffer(f *mapped.File, id pod.Section, limit int64) (*container.Buffer,
 	if err != nil {
 		return nil, 0, err
 	}
-	buf, err := container.Open(place, place.Size)
+	buf, err := container.Open(place, place.Size, min(limit, math.MaxInt-8))
 	if err != nil {
-		return nil, 0, locate(f, id, place.Off, err)
-	}
-	if n := buf.RawSize(); n > limit || n > math.MaxInt-8 {
-		err := fmt.Errorf("%w: decompresses to %d bytes, at most %d are allowed", pod.ErrTooLarge, n, min(limit, math.MaxInt-8))
 		return nil, 0, locate(f, id, place.Off, err)
 	}
 	table, err := f.ChecksumTable(id, buf.NumBlocks())

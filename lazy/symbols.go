@@ -14,7 +14,7 @@ import (
 // nothing and take O(log Len) time.
 type Symbols struct {
 	entries  []pod.SymbolEntry // file order
-	sorted   []pod.SymbolEntry // ascending, stably; entries where these are
+	sorted   []pod.SymbolEntry // ascending, stably; entries where these are (but see thin)
 	strings  *Strings
 	modules  moduleMap
 	trailing int // bytes behind the entries
@@ -112,6 +112,7 @@ func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
 	if s.strings, err = c.strings.get(ctx, c.loadStrings); err != nil {
 		return nil, err
 	}
+	s.thin()
 	records, err := c.records.get(ctx, c.loadMetadataRecords)
 	switch {
 	case err == nil:
@@ -139,6 +140,38 @@ func (c *Cache) parseSymbols(raw []byte) (*Symbols, error) {
 		slices.SortStableFunc(s.sorted, byAddress)
 	}
 	return s, nil
+}
+
+// longRun is how many entries of one address are too many to walk over in a
+// look-up.
+const longRun = 32
+
+// thin takes out of sorted the holes that share their address with a name or
+// another hole, so that the first entry of an address has its name if there is
+// one. They answer nothing, and a look-up would have to walk over them. Files that
+// have no long runs of one address, which is nearly all, stay as they are.
+func (s *Symbols) thin() {
+	long := false
+	for i := longRun; i < len(s.sorted) && !long; i += longRun {
+		long = s.sorted[i].Address == s.sorted[i-longRun].Address
+	}
+	if !long {
+		return
+	}
+	var kept []pod.SymbolEntry
+	for _, e := range s.sorted {
+		last := len(kept) - 1
+		switch {
+		case last < 0 || kept[last].Address != e.Address:
+			kept = append(kept, e)
+		case s.strings.name(e.StringIdx) == "":
+		case s.strings.name(kept[last].StringIdx) == "":
+			kept[last] = e
+		default:
+			kept = append(kept, e)
+		}
+	}
+	s.sorted = kept
 }
 
 func byAddress(a, b pod.SymbolEntry) int { return cmp.Compare(a.Address, b.Address) }

@@ -14,8 +14,9 @@ import (
 // section, every checksum and hash, and the rules of what the sections hold: each
 // count, index, range and order, and bytes that belong to nothing. It returns nil
 // for a sound file. Else the error joins all findings, each a [pod.Error], and
-// its Unwrap() []error lists them; of many that are alike in one list the first
-// 100 are told and the others counted. It depends on nothing that is loaded, and
+// its Unwrap() []error lists them; of many that are alike in one list, and of the
+// blocks of one section that do not decode, the first 100 are told and the others
+// counted. It depends on nothing that is loaded, and
 // takes the memory of one section and the string table for as long as it runs.
 // Where ctx ends first, its error is returned.
 func (c *Cache) Verify(ctx context.Context) error {
@@ -46,6 +47,10 @@ func (v *verifier) section(ctx context.Context, id pod.Section) error {
 	buf, base, err := openBuffer(v.c.file, id, v.c.opts.maxSection)
 	if err != nil {
 		return v.finding(err)
+	}
+	if h := buf.Header(); h.Method != pod.MethodOodle && (h.Compressor != 0 || h.CompressionLevel != 0) {
+		cause := fmt.Errorf("%w: compressor %d and level %d, expected 0 for %v", pod.ErrCorrupt, h.Compressor, h.CompressionLevel, h.Method)
+		v.findings = append(v.findings, &pod.Error{Path: v.c.file.Path(), Section: id, Off: base + 9, Err: cause})
 	}
 	raw, sound, err := v.decode(ctx, id, buf, base)
 	if err != nil || !sound {
@@ -82,22 +87,36 @@ func (v *verifier) finding(err error) error {
 	return nil
 }
 
-// decode decodes a section, noting each block that does not.
+// decode decodes a section, noting the blocks that do not: the first ones, and of
+// the others how many there are. A file can have millions.
 func (v *verifier) decode(ctx context.Context, id pod.Section, buf *container.Buffer, base int64) (raw []byte, sound bool, err error) {
-	raw, sound = view.MakeEndAligned(int(buf.RawSize())), true
+	raw = view.MakeEndAligned(int(buf.RawSize()))
+	bad := 0
+	var last error
 	for i := range buf.NumBlocks() {
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
 		}
 		off, n := buf.RawRange(i)
 		if err := buf.DecodeBlock(i, raw[off:off+n]); err != nil {
-			sound = false
+			bad++
+			last = err
+			if bad > maxAlike && !errors.Is(err, ErrClosed) {
+				continue
+			}
 			if err := v.finding(locate(v.c.file, id, base, err)); err != nil {
 				return nil, false, err
 			}
 		}
 	}
-	return raw, sound, nil
+	if n := bad - maxAlike; n > 0 {
+		var e *pod.Error
+		if errors.As(locate(v.c.file, id, base, last), &e) {
+			e.Err = fmt.Errorf("%w (the last of %d more blocks that fail)", e.Err, n)
+			v.findings = append(v.findings, e)
+		}
+	}
+	return raw, bad == 0, nil
 }
 
 // rule counts the entries of one list that break one rule.

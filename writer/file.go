@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,10 @@ func followDangling(path string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(link) {
-			link = filepath.Join(filepath.Dir(path), link)
+			// Not filepath.Join: it drops "folder/..", and behind a folder that
+			// is a link that leads elsewhere.
+			dir, _ := filepath.Split(path)
+			link = dir + link
 		}
 		path = link
 	}
@@ -77,10 +81,17 @@ func (t target) replace(ctx context.Context, fsys fileSystem, c *cache) error {
 		}
 		return err
 	}
-	if err := fsys.SyncDir(filepath.Dir(t.path)); err != nil {
+	if err := fsys.SyncDir(t.folder()); err != nil {
 		return fmt.Errorf("the new file is in place, but its folder cannot be synced: %w", err)
 	}
 	return nil
+}
+
+// folder is the folder that t's file is in. It is not cleaned, as filepath.Dir
+// would: "link/.." is for the system to follow.
+func (t target) folder() string {
+	dir, _ := filepath.Split(t.path)
+	return cmp.Or(dir, ".")
 }
 
 // writeTemp writes c to a new file in t's folder, syncs and closes it. It

@@ -157,6 +157,32 @@ func TestSymbolicLinks(t *testing.T) {
 	require.Error(t, WriteFile(loop, model("one")))
 }
 
+// "link/.." is the folder around what the link leads to, not the one around the
+// link: a path is never cleaned as if it had no links.
+func TestFoldersBehindLinks(t *testing.T) {
+	dir := t.TempDir()
+	for _, sub := range []string{"here", "there/deep", "there/other"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, sub), 0o777))
+	}
+	if err := os.Symlink(filepath.Join("..", "there", "deep"), filepath.Join(dir, "here", "link")); err != nil {
+		t.Skip(err)
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("the system cleans paths itself")
+	}
+	// A link to a file that is yet to be made, in a folder that is reached by a link.
+	require.NoError(t, os.Symlink("../a.ztac", filepath.Join(dir, "there", "deep", "dangling")))
+	require.NoError(t, WriteFile(filepath.Join(dir, "here", "link", "dangling"), model("one")))
+	requireFile(t, filepath.Join(dir, "there", "a.ztac"), "one")
+	requireFolder(t, filepath.Join(dir, "here"), "link")
+
+	// Cleaned, the path would be here/other, which is not there to be synced.
+	sep := string(filepath.Separator)
+	path := filepath.Join(dir, "here", "link") + sep + ".." + sep + "other" + sep + "b.ztac"
+	require.NoError(t, WriteFile(path, model("two")))
+	requireFile(t, filepath.Join(dir, "there", "other", "b.ztac"), "two")
+}
+
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no permissions")

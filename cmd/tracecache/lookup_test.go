@@ -263,7 +263,7 @@ func TestLookupWithoutBounds(t *testing.T) {
 	path := damagedFile(t, "plain.ztac", "metadata")
 	got := tracecache("", "lookup", path, "0x401040", "0x401041")
 	assert.Equal(t, exitDone, got.code)
-	assert.Equal(t, "0x401040  example.com/server/pkg1.(*Type1).Method1+0x0\n0x401041  ?  module bounds are damaged\n", got.stdout)
+	assert.Equal(t, "0x401040  example.com/server/pkg1.(*Type1).Method1+0x0\n0x401041  ?  module bounds are not known\n", got.stdout)
 	assert.Equal(t, 1, strings.Count(got.stderr, "\n"), got.stderr)
 	assert.True(t, strings.HasPrefix(got.stderr, "tracecache: warning: module bounds are unknown, only exact hits are answered: "+path+": metadata: "), got.stderr)
 }

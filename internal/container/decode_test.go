@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"sync"
 	"testing"
 
@@ -19,7 +20,7 @@ import (
 // decodeAll opens b and decodes every block, checking that the blocks and their
 // stored bytes follow one another without a gap.
 func decodeAll(b []byte) ([]byte, error) {
-	buf, err := container.Open(bytes.NewReader(b), int64(len(b)))
+	buf, err := container.Open(bytes.NewReader(b), int64(len(b)), math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func TestCheckHash(t *testing.T) {
 		b := newBuild(t, 4, 10, raw)
 		change(b)
 		file := b.bytes()
-		buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+		buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 		require.NoError(t, err)
 		return buf
 	}
@@ -167,7 +168,7 @@ func TestOpenDamage(t *testing.T) {
 			b := newBuild(t, test.method, 10, raw)
 			test.damage(b)
 			file := b.bytes()
-			buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+			buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 			assert.Nil(t, buf)
 			requireAt(t, err, test.want, test.off, test.name)
 			assert.Contains(t, err.Error(), test.text)
@@ -180,11 +181,11 @@ func TestOpenZstdBomb(t *testing.T) {
 	b.blocks[0] = b.blocks[0][:7]
 	b.sizes[0], b.totalSize = 7, 64+4+7
 	file := b.bytes()
-	_, err := container.Open(bytes.NewReader(file), int64(len(file)))
+	_, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 	require.NoError(t, err, "7 bytes can be two blocks of 128 KiB")
 	b.rawSize++
 	file = b.bytes()
-	_, err = container.Open(bytes.NewReader(file), int64(len(file)))
+	_, err = container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 	requireAt(t, err, pod.ErrCorrupt, 64, "bomb")
 	assert.Contains(t, err.Error(), "expected at most 262144 from 7 bytes of zstd, got 262145")
 }
@@ -192,7 +193,7 @@ func TestOpenZstdBomb(t *testing.T) {
 func TestOpenSmallSizes(t *testing.T) {
 	file := newBuild(t, 0, 0, nil).bytes()
 	for _, size := range []int64{-1, 0, 1, 63} {
-		_, err := container.Open(bytes.NewReader(file), size)
+		_, err := container.Open(bytes.NewReader(file), size, math.MaxInt64)
 		requireAt(t, err, pod.ErrCorrupt, 0, fmt.Sprint(size))
 	}
 }
@@ -202,7 +203,7 @@ func TestReaderThatEnds(t *testing.T) {
 	for _, method := range methods {
 		file := newBuild(t, byte(method), 10, mixed(3000)).bytes()
 		for n := range file {
-			buf, err := container.Open(bytes.NewReader(file[:n]), int64(len(file)))
+			buf, err := container.Open(bytes.NewReader(file[:n]), int64(len(file)), math.MaxInt64)
 			for i := 0; err == nil && i < buf.NumBlocks(); i++ {
 				_, size := buf.RawRange(i)
 				err = buf.DecodeBlock(i, make([]byte, size))
@@ -233,7 +234,7 @@ func TestReaderThatFails(t *testing.T) {
 	for _, from := range []int64{0, 64, 76} {
 		for _, cause := range []error{broken, closed} {
 			r := failing{bytes.NewReader(file), from, cause}
-			buf, err := container.Open(r, int64(len(file)))
+			buf, err := container.Open(r, int64(len(file)), math.MaxInt64)
 			if from == 76 {
 				require.NoError(t, err)
 				err = buf.DecodeBlock(0, make([]byte, 1024))
@@ -253,7 +254,7 @@ func TestDecodeBlockDamage(t *testing.T) {
 		for i := 64 + 4*len(b.sizes); i < len(file); i++ {
 			damaged := bytes.Clone(file)
 			damaged[i] ^= 0x10
-			buf, err := container.Open(bytes.NewReader(damaged), int64(len(file)))
+			buf, err := container.Open(bytes.NewReader(damaged), int64(len(file)), math.MaxInt64)
 			require.NoError(t, err)
 			require.NoError(t, buf.SetChecksums(sums))
 			for block := range buf.NumBlocks() {
@@ -291,7 +292,7 @@ func TestUndecodableBlock(t *testing.T) {
 		b := newBuild(t, method, 10, names(3000))
 		b.blocks[1] = bytes.Repeat([]byte{0xFF}, len(b.blocks[1]))
 		file := b.bytes()
-		buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+		buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 		require.NoError(t, err)
 		off, _ := buf.StoredRange(1)
 		err = buf.DecodeBlock(1, make([]byte, 1024))
@@ -303,7 +304,7 @@ func TestUndecodableBlock(t *testing.T) {
 
 func TestDecodeBlockMisuse(t *testing.T) {
 	file := newBuild(t, 4, 10, names(3000)).bytes()
-	buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+	buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 	require.NoError(t, err)
 	assert.EqualError(t, buf.DecodeBlock(2, make([]byte, 1024)), "decode block 2: destination of 1024 bytes for 952")
 	for _, i := range []int{-1, 3} {
@@ -341,7 +342,7 @@ func TestChecksumTable(t *testing.T) {
 	}
 
 	file := newBuild(t, 4, 10, names(3000)).bytes()
-	buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+	buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 	require.NoError(t, err)
 	err = buf.SetChecksums(make([]uint32, 2))
 	requireAt(t, err, pod.ErrCorrupt, int64(len(file)), "two sums")
@@ -356,7 +357,7 @@ func TestConcurrentDecode(t *testing.T) {
 	for _, method := range methods {
 		b := newBuild(t, byte(method), 12, raw)
 		file := b.bytes()
-		buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+		buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 		require.NoError(t, err)
 		require.NoError(t, buf.SetChecksums(checksums(b)))
 		var wg sync.WaitGroup
@@ -381,7 +382,7 @@ func TestDecodeBlockAllocatesNothing(t *testing.T) {
 	}
 	for _, method := range methods {
 		file := newBuild(t, byte(method), 18, mixed(1<<18)).bytes()
-		buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+		buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 		require.NoError(t, err)
 		dst := make([]byte, 1<<18)
 		allocs := testing.AllocsPerRun(50, func() {
@@ -390,5 +391,22 @@ func TestDecodeBlockAllocatesNothing(t *testing.T) {
 			}
 		})
 		assert.Less(t, allocs, 1.0, "%v", method)
+	}
+}
+
+// What decodes to more than the limit is refused before the table is read, however
+// long that is.
+func TestOpenLimit(t *testing.T) {
+	raw := names(5000)
+	for _, method := range []byte{0, 4, 0x5A} {
+		file := newBuild(t, method, 10, raw).bytes()
+		size := int64(len(file))
+		_, err := container.Open(bytes.NewReader(file), size, int64(len(raw)))
+		require.NoError(t, err)
+		// Header only: a read behind it would be short.
+		_, err = container.Open(bytes.NewReader(file[:64]), size, int64(len(raw)-1))
+		requireAt(t, err, pod.ErrTooLarge, 16, "above the limit")
+		_, err = container.Open(bytes.NewReader(file), size, -1)
+		require.ErrorIs(t, err, pod.ErrTooLarge)
 	}
 }

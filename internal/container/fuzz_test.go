@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func FuzzContainer(f *testing.F) {
 				binary.BigEndian.PutUint32(file[4:], crc32.ChecksumIEEE(file[8:end]))
 			}
 		}
-		buf, err := container.Open(bytes.NewReader(file), int64(len(file)))
+		buf, err := container.Open(bytes.NewReader(file), int64(len(file)), math.MaxInt64)
 		if err != nil {
 			var e *pod.Error
 			require.ErrorAs(t, err, &e)

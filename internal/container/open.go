@@ -29,13 +29,14 @@ const sizeOfBlockSize = 4
 
 // Open reads the header and the block-size table of the buffer that takes the
 // first size bytes of r, and checks all that they say. It reads no block. Its
-// cost in time and memory is that of the table, 12 bytes per block.
+// cost in time and memory is that of the table, 12 bytes per block. A buffer that
+// decodes to more than limit bytes is refused before the table is read.
 //
-// The errors match [pod.ErrUnsupported] where the compression method is not
+// The errors match [pod.ErrTooLarge] where limit is exceeded, [pod.ErrUnsupported] where the compression method is not
 // known, [pod.ErrChecksum] where header and table differ from their CRC,
 // [pod.ErrTruncated] where r ends early, [pod.ErrIO] where it fails, else
 // [pod.ErrCorrupt].
-func Open(r io.ReaderAt, size int64) (*Buffer, error) {
+func Open(r io.ReaderAt, size, limit int64) (*Buffer, error) {
 	if size < pod.BufferHeaderSize {
 		return nil, corrupt(0, "compressed buffer: expected at least %d bytes, got %d", pod.BufferHeaderSize, size)
 	}
@@ -47,6 +48,9 @@ func Open(r io.ReaderAt, size int64) (*Buffer, error) {
 	unsupported, err := b.checkHeader(size)
 	if err != nil {
 		return nil, err
+	}
+	if n := b.header.TotalRawSize; unsupported == nil && n > uint64(max(limit, 0)) {
+		return nil, errAt(offRawSize, fmt.Errorf("%w: decompresses to %d bytes, at most %d are allowed", pod.ErrTooLarge, n, limit))
 	}
 	table, err := b.readTable(size)
 	if err != nil {
