@@ -1,0 +1,95 @@
+package lazy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/tracecache/lazy"
+)
+
+// FuzzFile opens a file and, where that works, reads it to its end by every
+// accessor. Whatever the bytes: an error is of a documented kind and comes with
+// nothing else, what has no error can be read, and memory stays within the limit.
+func FuzzFile(f *testing.F) {
+	for _, name := range foreignNames(f) {
+		f.Add(readForeign(f, name))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := lazy.OpenBytes(b, lazy.WithMaxSection(1<<22))
+		if err != nil {
+			require.Nil(t, c)
+			require.True(t, documented(err), "%v", err)
+			return
+		}
+		defer c.Close()
+		for id, get := range accessors {
+			err := get(c)
+			require.True(t, err == nil || documented(err), "%v: %v", id, err)
+			_, err = c.Info(id)
+			require.True(t, err == nil || documented(err), "%v: %v", id, err)
+		}
+		readStrings(c)
+		readSymbols(t, c)
+		readCallstacks(c)
+		if m, err := c.Model(); err != nil {
+			require.Nil(t, m)
+			require.True(t, documented(err), "%v", err)
+		}
+		if err := c.Verify(t.Context()); err != nil {
+			require.True(t, documented(err), "%v", err)
+		}
+	})
+}
+
+func readStrings(c *lazy.Cache) {
+	s, err := c.Strings()
+	if err != nil {
+		return
+	}
+	for i := -1; i <= s.Len(); i++ {
+		_ = s.At(i)
+	}
+}
+
+func readSymbols(t *testing.T, c *lazy.Cache) {
+	s, err := c.Symbols()
+	if err != nil {
+		return
+	}
+	for addr, name := range s.All() {
+		got, ok := s.Resolve(addr)
+		require.Equal(t, got != "", ok)
+		if name != "" {
+			require.True(t, ok)
+		}
+		for _, pc := range []uint64{addr - 1, addr, addr + 1} {
+			sym, ok := s.Find(pc)
+			require.Equal(t, ok, s.Explain(pc) == lazy.Found)
+			if ok {
+				require.Equal(t, pc, sym.Address+sym.Offset)
+				require.NotEmpty(t, sym.Name)
+			}
+		}
+		for alias := range s.Aliases(addr) {
+			assert.Equal(t, got, alias)
+			break
+		}
+	}
+}
+
+func readCallstacks(c *lazy.Cache) {
+	s, err := c.Callstacks()
+	if err != nil {
+		return
+	}
+	frames := 0
+	for stack := range s.All() {
+		frames += len(stack.Frames)
+		_, _ = s.ByID(stack.ID)
+		if frames > 1<<16 {
+			break // callstacks may share frames
+		}
+	}
+}
