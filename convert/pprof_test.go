@@ -370,7 +370,8 @@ func TestLegacyCost(t *testing.T) {
 	}
 	b.WriteString("\nMAPPED_LIBRARIES:\n")
 	for i := range n {
-		fmt.Fprintf(&b, "%x-%x r-xp 00000000 08:01 1 /lib/%d\n", 1<<40+i<<12, 1<<40+(i+1)<<12, i)
+		start := 1<<40 + uint64(i)<<12
+		fmt.Fprintf(&b, "%x-%x r-xp 00000000 08:01 1 /lib/%d\n", start, start+0x1000, i)
 	}
 	_, err := ReadFile(writeFile(t, "in.heap", b.Bytes()))
 	require.ErrorIs(t, err, pod.ErrTooLarge)
