@@ -36,9 +36,12 @@ type breakpadFile struct {
 // reach to the next entry, the last one to the end of the code that the stack
 // records tell of, and where these tell of none at it, it names one address.
 //
-// Addresses count from where the module is loaded. That is a profile's module
-// base for most linkers; where the executable segment of an ELF file has another
-// p_vaddr - p_offset than the first segment, the two differ.
+// Addresses count from where the module is loaded: of an ELF file, from p_vaddr of
+// its first segment. That is a profile's module base for most linkers; where, as
+// with lld, the executable segment has another p_vaddr - p_offset than the first
+// segment, the two differ. Only the binary tells by how much, so the file goes to
+// the right place in a profile if the binary is merged too, and otherwise its
+// names are too high by the difference.
 func readBreakpad(r io.ReaderAt, size int64, path string, _ *options) (*Part, error) {
 	var f breakpadFile
 	in := bufio.NewReaderSize(source(r, size), 64<<10)
@@ -56,7 +59,7 @@ func readBreakpad(r io.ReaderAt, size int64, path string, _ *options) (*Part, er
 			break
 		}
 	}
-	return &Part{Path: path, Kind: KindBreakpad, Model: f.model(), movable: true}, nil
+	return &Part{Path: path, Kind: KindBreakpad, Model: f.model(), movable: true, noCodeID: f.lacksCodeID()}, nil
 }
 
 // readLine is the next line without its end; the last one comes with io.EOF. It
@@ -270,6 +273,18 @@ func (f *breakpadFile) imageID() []byte {
 		id = binary.LittleEndian.AppendUint32(id, uint32(age))
 	}
 	return id
+}
+
+// lacksCodeID reports whether the build id that other tools find in the module is
+// not in the file: the MODULE record has only the first 16 bytes of an ELF file's.
+func (f *breakpadFile) lacksCodeID() bool {
+	for _, system := range []string{"windows", "mac", "ios"} {
+		if strings.EqualFold(f.os, system) {
+			return false
+		}
+	}
+	id, err := hex.DecodeString(f.codeID)
+	return err != nil || len(id) == 0
 }
 
 // cutWord is the first word and what follows the blanks behind it.

@@ -23,6 +23,18 @@
 // equal build id that a profile or a JSON model has, or to where INPUT@0xBASE
 // says. Modules of different inputs that still overlap are an error.
 //
+// BASE is the Base that the input's first module record gets. For ELF that is the
+// address at which file offset 0 would lie in the executable segment's mapping: a
+// mapping's start less its file offset, as profiles have them. With most linkers
+// it is the load address, with lld the load address plus p_vaddr - p_offset of the
+// code segment.
+//
+// The addresses of a Breakpad file count from the load address, which is p_vaddr
+// of the first segment. Where the ELF binary of its build id is an input too, the
+// names go where that binary has the code. Without the binary nobody knows its
+// p_vaddr - p_offset: the Breakpad file goes to the profile's module, and the
+// names are too high by that difference for files of lld.
+//
 // A sampled address is a point, not a function: as a symbol it is followed by a
 // hole at address + 1, and it is left out where another input's symbols name
 // the address.
@@ -54,9 +66,15 @@ import (
 
 // Input is one file for [Build].
 type Input struct {
-	Path   string
-	Base   uint64 // where the first module goes, if Placed
-	Placed bool   // Base was given
+	Path string
+
+	// Base is the Base that the input's first module record gets, if Placed.
+	// For ELF that is the address at which file offset 0 would lie if the
+	// mapping of the executable segment went on down to it: the load address
+	// with most linkers, the load address plus the code segment's p_vaddr -
+	// p_offset with lld. For Mach-O, PE and Breakpad it is the load address.
+	Base   uint64
+	Placed bool // Base was given
 }
 
 // ParseInput reads an input as the command line has it: PATH or PATH@0xBASE.
@@ -92,6 +110,7 @@ type options struct {
 	debugDirs []string
 	arch      string
 	progress  func(path string, done, total int64)
+	warning   func(text string)
 }
 
 // WithDebugDir names folders in which separate debug files are looked up, by
@@ -113,6 +132,16 @@ func WithProgress(f func(path string, done, total int64)) Option {
 	return func(o *options) { o.progress = f }
 }
 
+// WithWarning has f called with a line of text that names the input, for what is
+// no error and may not be what was wanted: a binary in which no function was
+// found; and, of [Build] only, a binary that keeps its own addresses although a
+// module of its name is elsewhere in another input, under another build id or
+// none, and a Breakpad file that a profile has no module for. The calls come from
+// the goroutine that reads or builds.
+func WithWarning(f func(text string)) Option {
+	return func(o *options) { o.warning = f }
+}
+
 // Build reads every input and joins them into one model; [ReadFile] and [Merge]
 // say how. Errors name the input. It stops soon after ctx is done, with an error
 // that wraps the context's.
@@ -131,7 +160,7 @@ func Build(ctx context.Context, inputs []Input, opts ...Option) (*trace.Model, e
 		}
 		parts = append(parts, p)
 	}
-	return merge(ctx, parts)
+	return merge(o, parts)
 }
 
 // ReadFile reads one input, whose kind is recognised by its content. The file
@@ -204,5 +233,6 @@ func readFile(path string, o *options) (*Part, error) {
 		p.Model.FileSize = uint64(r.size)
 	}
 	r.finish()
+	o.warnOfNothing(p)
 	return p, nil
 }

@@ -39,6 +39,8 @@ func TestKindOf(t *testing.T) {
 		{"MODULE Linux x86_64 0 a", KindBreakpad},
 		{"{}", KindJSON},
 		{" \r\n\t{", KindJSON},
+		{"\xef\xbb\xbf\n{", KindJSON},
+		{"\xef\xbb\xbf", ""},
 		{"", ""},
 		{"ZTAC\x01\x00\x00\x00", ""},
 		{"hello, world", ""},

@@ -15,6 +15,9 @@ import (
 	"example.com/tracecache/pod"
 )
 
+// giveRight is what to do about a debug file of another binary.
+const giveRight = "give the --debug-dir that has the debug file of this very binary"
+
 // maxDebugLink bounds the section that names the debug file.
 const maxDebugLink = 4096
 
@@ -119,7 +122,7 @@ func (f *elfFile) readDebugFile(out *elfSymbols, opd *opdSection, c debugFile, i
 		return err
 	}
 	if d.machine != f.machine || d.is64 != f.is64 || d.order != f.order {
-		return fmt.Errorf("%w: expected a file for %v, got one for %v", pod.ErrStale, f.machine, d.machine)
+		return fmt.Errorf("it is for %v and the binary for %v: %s", d.machine, f.machine, giveRight)
 	}
 	d.progs = nil // they tell of the binary's bytes, which are not in this file
 	ids, err := d.buildIDs()
@@ -127,7 +130,7 @@ func (f *elfFile) readDebugFile(out *elfSymbols, opd *opdSection, c debugFile, i
 		return err
 	}
 	if !bytes.Equal(ids.gnu, id) && (ids.gnu != nil || c.crc == nil) {
-		return fmt.Errorf("%w: expected build id %x, got %x", pod.ErrStale, id, ids.gnu)
+		return fmt.Errorf("its build id is %s and that of the binary %s: %s", shownID(ids.gnu), shownID(id), giveRight)
 	}
 	if c.crc != nil {
 		sum := crc32.NewIEEE()
@@ -153,4 +156,12 @@ func (f *elfFile) readDebugFile(out *elfSymbols, opd *opdSection, c debugFile, i
 		}
 	}
 	return nil
+}
+
+// shownID is a build id as it is shown to people.
+func shownID(id []byte) string {
+	if len(id) == 0 {
+		return "none"
+	}
+	return hex.EncodeToString(id)
 }

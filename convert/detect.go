@@ -23,6 +23,9 @@ const (
 	KindJSON     Kind = "JSON"
 )
 
+// isBinary reports whether a kind is one of executables and shared libraries.
+func isBinary(k Kind) bool { return k == KindELF || k == KindMachO || k == KindPE }
+
 // detectSize is how much of a file its kind is recognised from.
 const detectSize = 4096
 
@@ -31,6 +34,7 @@ var (
 	peMagic     = []byte("MZ")
 	gzipMagic   = []byte{0x1f, 0x8b}
 	moduleWord  = []byte("MODULE ")
+	utf8Mark    = []byte("\xef\xbb\xbf") // that some editors put before text
 	machOMagics = [][]byte{
 		{0xfe, 0xed, 0xfa, 0xce}, {0xce, 0xfa, 0xed, 0xfe}, // 32 bits
 		{0xfe, 0xed, 0xfa, 0xcf}, {0xcf, 0xfa, 0xed, 0xfe}, // 64 bits
@@ -71,7 +75,7 @@ func kindOf(head []byte) Kind {
 		return KindPprof
 	case bytes.HasPrefix(head, moduleWord):
 		return KindBreakpad
-	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")):
+	case bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, utf8Mark), " \t\r\n"), []byte("{")):
 		return KindJSON
 	case bytes.HasPrefix(head, peMagic):
 		return KindPE

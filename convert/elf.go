@@ -70,6 +70,7 @@ func readELF(r io.ReaderAt, size int64, path string, o *options) (*Part, error) 
 			Symbols: layout(addGo(fns, gofns), code),
 		},
 		movable: true,
+		load:    m.load(),
 	}, nil
 }
 
@@ -102,6 +103,15 @@ func (f *elfFile) image() *image {
 	}
 	m.sortSegments()
 	return m
+}
+
+// load is where the first segment lies when nothing moves the image. Breakpad
+// counts addresses from there.
+func (m *image) load() uint64 {
+	if len(m.segs) == 0 {
+		return 0
+	}
+	return m.segs[0].addr
 }
 
 // code is where functions can be: the executable sections, save those of the

@@ -1,13 +1,10 @@
 package convert
 
 import (
-	"cmp"
 	"debug/elf"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"example.com/tracecache/pod"
@@ -254,24 +251,7 @@ func isLocalLabel(name string) bool {
 
 // functions are all functions and those labels that lie in no sized function.
 func (s *elfSymbols) functions() []function {
-	var sized []span
-	for _, f := range s.fns {
-		if f.size > 0 {
-			sized = append(sized, span{f.addr, f.addr + min(f.size, math.MaxUint64-f.addr)})
-		}
-	}
-	slices.SortFunc(sized, func(a, b span) int { return cmp.Compare(a.start, b.start) })
-	for i := 1; i < len(sized); i++ {
-		sized[i].end = max(sized[i].end, sized[i-1].end) // the furthest so far
-	}
-	fns := s.fns
-	for _, l := range s.labels {
-		i := sort.Search(len(sized), func(i int) bool { return sized[i].start >= l.addr })
-		if i == 0 || l.addr >= sized[i-1].end {
-			fns = append(fns, l)
-		}
-	}
-	return fns
+	return append(s.fns, outside(s.labels, sizedSpans(s.fns))...)
 }
 
 // opdName is the section of function descriptors of 64-bit PowerPC, ABI 1. The

@@ -177,3 +177,27 @@ func namesOnce(group []function) []function {
 		return false
 	})
 }
+
+// sizedSpans is where the functions of a known size lie.
+func sizedSpans(fns []function) []span {
+	var sized []span
+	for _, f := range fns {
+		if f.size > 0 {
+			sized = append(sized, span{f.addr, f.addr + min(f.size, math.MaxUint64-f.addr)})
+		}
+	}
+	return sized
+}
+
+// outside are those of labels, which it changes, that do not lie inside a
+// function; one at its start is a name of it. sized is reordered and changed.
+func outside(labels []function, sized []span) []function {
+	slices.SortFunc(sized, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for i := 1; i < len(sized); i++ {
+		sized[i].end = max(sized[i].end, sized[i-1].end) // the furthest so far
+	}
+	return slices.DeleteFunc(labels, func(l function) bool {
+		i := sort.Search(len(sized), func(i int) bool { return sized[i].start >= l.addr })
+		return i > 0 && l.addr < sized[i-1].end
+	})
+}

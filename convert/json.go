@@ -44,7 +44,7 @@ func writeJSON(w io.Writer, m *trace.Model, fields []jsonField[trace.Model]) err
 }
 
 // ReadJSON reads a model as [WriteJSON] writes it, one object and nothing behind
-// it. Keys may come in any order; those left out are zero. Unknown and repeated
+// it; a byte order mark of UTF-8 may come before it. Keys may come in any order; those left out are zero. Unknown and repeated
 // keys, values of another type or out of range of their field, and strings that
 // are not UTF-8 are errors that say the offset and the path of the value, such as
 // symbols[3].address; they match [pod.ErrCorrupt], or [pod.ErrTruncated] where
@@ -54,6 +54,7 @@ func writeJSON(w io.Writer, m *trace.Model, fields []jsonField[trace.Model]) err
 // is at most a multiple of the input.
 func ReadJSON(r io.Reader) (*trace.Model, error) {
 	j := &jsonReader{in: bufio.NewReaderSize(r, 64<<10)}
+	j.skipMark()
 	m := new(trace.Model)
 	readObject(j, m, modelFields)
 	j.end()

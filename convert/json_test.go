@@ -229,6 +229,16 @@ func TestReadJSONTruncated(t *testing.T) {
 	}
 }
 
+func TestReadJSONMark(t *testing.T) {
+	m, err := ReadJSON(strings.NewReader("\ufeff" + modelJSON))
+	require.NoError(t, err)
+	requireSameModel(t, fullModel(), m)
+	_, err = ReadJSON(strings.NewReader("\ufeff{]"))
+	assert.ErrorContains(t, err, "offset 4")
+	_, err = ReadJSON(strings.NewReader("\ufeff\ufeff{}"))
+	require.ErrorIs(t, err, pod.ErrCorrupt, "one mark only")
+}
+
 func TestReadJSONFailingReader(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := ReadJSON(io.MultiReader(strings.NewReader(`{"fileSize":`), iotest.ErrReader(broken)))

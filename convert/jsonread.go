@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -71,6 +72,18 @@ func (j *jsonReader) ended(err error) {
 	}
 	if j.err == nil {
 		j.err = fmt.Errorf("offset %d: %w", j.off, err)
+	}
+}
+
+// skipMark skips a byte order mark.
+func (j *jsonReader) skipMark() {
+	b, err := j.in.Peek(len(utf8Mark))
+	if err != nil && !errors.Is(err, io.EOF) {
+		j.ended(err)
+	}
+	if bytes.Equal(b, utf8Mark) {
+		n, _ := j.in.Discard(len(b)) // bytes that are there
+		j.off += int64(n)
 	}
 }
 

@@ -14,8 +14,10 @@ import (
 //
 // Parts that say where things are (profiles, JSON models, what was placed) stay;
 // any other is moved to the module of equal build id that one of these has, or a
-// part before it; Breakpad files come last in this. If there are several such modules at different places, as of two
-// processes, it is an error that names two.
+// part before it. If there are several such modules at different places, as of two
+// processes, it is an error that names two. Breakpad files come last in this: one
+// with an ELF binary of its build id goes to that binary's load address, and the
+// binary's module records are those of both.
 //
 // Modules of different parts are one if they have the same Base and the same
 // build id, or the same Base and name and no two build ids. Its index is that in
@@ -36,17 +38,17 @@ import (
 //
 // Parts are not changed; the result may share memory with them.
 func Merge(parts ...*Part) (*trace.Model, error) {
-	return merge(context.Background(), parts)
+	return merge(newOptions(context.Background(), nil), parts)
 }
 
-func merge(ctx context.Context, parts []*Part) (*trace.Model, error) {
+func merge(o *options, parts []*Part) (*trace.Model, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("no inputs")
 	}
 	if len(parts) == 1 && len(parts[0].points) == 0 {
 		return parts[0].Model, nil
 	}
-	models, err := place(parts)
+	models, err := place(o, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func merge(ctx context.Context, parts []*Part) (*trace.Model, error) {
 	m := &trace.Model{Modules: sp.modules}
 	stacks := newStackMerge(m, models)
 	for i, p := range parts {
-		if err := ctx.Err(); err != nil {
+		if err := o.done(); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Path, err)
 		}
 		addScalars(m, models[i])
@@ -67,7 +69,7 @@ func merge(ctx context.Context, parts []*Part) (*trace.Model, error) {
 		}
 	}
 	m.AllocSummary.PeakTimeUs = peakTime(models)
-	m.Symbols, err = mergeSymbols(ctx, parts, models, sp.modules)
+	m.Symbols, err = mergeSymbols(o.ctx, parts, models, sp.modules)
 	return m, err
 }
 

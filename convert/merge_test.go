@@ -85,7 +85,7 @@ func TestMergeMovesBinaryToProfile(t *testing.T) {
 
 // A Breakpad file goes to the binary, in whichever order they come.
 func TestMergeBreakpadWithBinary(t *testing.T) {
-	bin := &Part{Path: "prog", Kind: KindELF, movable: true, Model: &trace.Model{
+	bin := &Part{Path: "prog", Kind: KindELF, movable: true, load: 0x400000, Model: &trace.Model{
 		Modules: []trace.Module{{Name: "prog", Base: 0x400000, Size: 0x2000, ImageID: buildID}},
 		Symbols: []trace.Symbol{{Address: 0x401000, Name: "f"}, {Address: 0x401020}},
 	}}

@@ -28,6 +28,14 @@ type Part struct {
 
 	movable bool // may be moved to a fixed module of equal build id
 	placed  bool // was moved by Place
+
+	// load is, of an ELF binary, the address of its first segment, which moves
+	// with the rest.
+	load uint64
+
+	// noCodeID is of a Breakpad file whose build id is only a part of the
+	// binary's, or none.
+	noCodeID bool
 }
 
 // Place moves a binary or a Breakpad file so that its first module's Base is
@@ -41,11 +49,13 @@ func (p *Part) Place(base uint64) error {
 	if len(p.Model.Modules) == 0 {
 		return fmt.Errorf("%s: cannot be placed at %#x: it has no module", p.Path, base)
 	}
-	m, err := moved(p, p.Model.Modules[0].Base, base)
+	from := p.Model.Modules[0].Base
+	m, err := moved(p, from, base)
 	if err != nil {
 		return err
 	}
 	p.Model = m
+	p.load += base - from // which may wrap: nothing need lie at its start
 	p.placed = true
 	return nil
 }

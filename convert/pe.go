@@ -44,7 +44,7 @@ func readPE(r io.ReaderAt, size int64, path string, _ *options) (*Part, error) {
 		return nil, err
 	}
 	fns = addGo(fns, gofns)
-	fns = append(fns, unwind.known(syms.labels, fns)...)
+	fns = append(fns, outside(syms.labels, append(unwind.spans(), sizedSpans(fns)...))...)
 	fns = append(fns, unwind.functions(fns)...)
 
 	id, err := f.codeView()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func coffFunctions(t *testing.T, f *pe.File) []judged {
 	}
 	var fns []judged
 	for _, s := range f.Symbols {
-		if s.Type == 0x20 && s.SectionNumber > 0 && f.Sections[s.SectionNumber-1].Characteristics&pe.IMAGE_SCN_MEM_EXECUTE != 0 {
+		if (s.Type == 0x20 || s.StorageClass == 2) && s.SectionNumber > 0 && f.Sections[s.SectionNumber-1].Characteristics&pe.IMAGE_SCN_MEM_EXECUTE != 0 {
 			addr := base + uint64(f.Sections[s.SectionNumber-1].VirtualAddress) + uint64(s.Value)
 			fns = append(fns, judged{addr, sizes[addr], s.Name})
 		}
@@ -114,6 +115,50 @@ func TestMingw(t *testing.T) {
 		return exec.Command("x86_64-w64-mingw32-gcc", "-O1", "-o", out, src)
 	})
 	checkCOFF(t, path)
+
+	need(t, "nm")
+	fns := parseNM(t, output(t, "nm", path), regexp.MustCompile(`^([0-9a-f]+) ()T (.+)$`), 16)
+	syms := readBinary(t, path, options{}).Model.Symbols
+	checkEdges(t, syms, fns)
+	sleep := slices.IndexFunc(fns, func(f judged) bool { return f.name == "Sleep" })
+	require.Positive(t, sleep, "the start code imports it")
+	assert.Equal(t, "Sleep", floor(syms, fns[sleep].addr+7), "a stub is a jump of 6 bytes in a place of 8")
+	// Each function ends before the next one, whether nm has sizes or not.
+	for i, f := range fns[1:] {
+		if before := fns[i]; before.addr != f.addr {
+			assert.NotContains(t, expected(fns, f.addr), floor(syms, f.addr-1), f.name)
+		}
+	}
+}
+
+func TestPELabels(t *testing.T) {
+	// One function becomes a label, another one a label inside a third.
+	b, err := os.ReadFile(filepath.Join(binDir, "mingw.exe"))
+	require.NoError(t, err)
+	f, err := pe.NewFile(bytes.NewReader(b))
+	require.NoError(t, err)
+	text := f.OptionalHeader.(*pe.OptionalHeader64).ImageBase + uint64(f.Section(".text").VirtualAddress)
+	const visible, many, call, size = 0x7, 0x31, 0x88, 0xe // as nm has them
+	symbols := b[f.FileHeader.PointerToSymbolTable:]
+	for i := 0; i < int(f.FileHeader.NumberOfSymbols); i++ {
+		sym := symbols[i*pe.COFFSymbolSize:][:pe.COFFSymbolSize]
+		switch string(bytes.TrimRight(sym[:8], "\x00")) {
+		case "call":
+			binary.LittleEndian.PutUint32(sym[8:], many+5)
+			fallthrough
+		case "visible":
+			clear(sym[14:16])
+		}
+		i += int(sym[17])
+	}
+	part, err := readPE(bytes.NewReader(b), int64(len(b)), "mingw.exe", &options{})
+	require.NoError(t, err)
+	syms := part.Model.Symbols
+	assert.Equal(t, "visible", floor(syms, text+visible))
+	assert.Equal(t, "many", floor(syms, text+many+5))
+	assert.Equal(t, "many", floor(syms, text+call-1))
+	assert.Empty(t, floor(syms, text+call))
+	assert.Empty(t, floor(syms, text+call+size-1))
 }
 
 // TestPEOfGo reads files of C compilers, which come with Go's own tests.

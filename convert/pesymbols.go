@@ -20,6 +20,7 @@ const (
 // that a part of a function has from the whole.
 const (
 	peStaticRank = 4
+	peLabelRank  = 6
 	peExportRank = 8
 	pePartRank   = 150
 )
@@ -30,8 +31,9 @@ type peSymbols struct {
 	fns   []function
 	table goTable
 
-	// labels are names of code that are not said to be functions. Most are
-	// the linker's marks; those of weak functions are among them too.
+	// labels are external names of code that are not said to be functions:
+	// functions written in assembly and the stubs of imports, but also what
+	// lies inside another function.
 	labels []function
 }
 
@@ -111,6 +113,7 @@ func (f *peFile) symbol(out *peSymbols, b []byte, names *stringsIn) error {
 	case isFunction:
 		out.fns = append(out.fns, fn)
 	default:
+		fn.rank = peLabelRank
 		out.labels = append(out.labels, fn)
 	}
 	return nil

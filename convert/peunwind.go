@@ -3,7 +3,6 @@ package convert
 import (
 	"debug/pe"
 	"encoding/binary"
-	"slices"
 )
 
 // unwindRanges is the table of pieces of code that unwind in one way: most
@@ -109,22 +108,13 @@ func (u *unwindInfo) bytes(rva uint32, n uint64) []byte {
 	return nil
 }
 
-// known are those of labels that are functions after all: one begins there, and
-// none of fns does.
-func (u unwindRanges) known(labels, fns []function) []function {
-	if len(labels) == 0 {
-		return nil
+// spans is where the pieces lie.
+func (u unwindRanges) spans() []span {
+	spans := make([]span, len(u))
+	for i, r := range u {
+		spans[i] = r.span
 	}
-	nameless := make(map[uint64]bool, len(u))
-	for _, r := range u {
-		if r.whole == r.start {
-			nameless[r.start] = true
-		}
-	}
-	for _, f := range fns {
-		delete(nameless, f.addr)
-	}
-	return slices.DeleteFunc(labels, func(l function) bool { return !nameless[l.addr] })
+	return spans
 }
 
 // functions are the pieces as functions: without a name, as their only use is

@@ -25,8 +25,9 @@ import (
 // memory to parse them. Both grow with the file, for real ones may be large.
 const (
 	maxProfileBytes = 256 << 20
-	maxProfileRatio = 256 // unpacked to stored
+	maxUnpackRatio  = 32 // unpacked to stored; real profiles have 3 to 10
 	maxProfileCost  = 2 << 30
+	maxCostRatio    = 256 // memory to stored
 	maxLegacyCost   = 2e9 // steps, of a few seconds in all
 )
 
@@ -51,6 +52,7 @@ func readPprof(r io.ReaderAt, size int64, path string, o *options) (*Part, error
 // unpackProfile is the file's bytes, without gzip around them.
 func unpackProfile(r io.ReaderAt, size int64) ([]byte, error) {
 	in := source(r, size)
+	hint := size
 	var magic [2]byte
 	if _, err := r.ReadAt(magic[:], 0); err == nil && bytes.Equal(magic[:], gzipMagic) {
 		zr, err := gzip.NewReader(in)
@@ -58,12 +60,16 @@ func unpackProfile(r io.ReaderAt, size int64) ([]byte, error) {
 			return nil, fmt.Errorf("%w: gzip: %w", pod.ErrCorrupt, err)
 		}
 		in = zr
+		hint = unpackedSize(r, size)
 	}
-	limit := max(maxProfileBytes, size*maxProfileRatio)
-	if size > math.MaxInt64/maxProfileRatio {
-		limit = math.MaxInt64 - 1
+	limit := int64(math.MaxInt / 4)
+	if size <= limit/maxUnpackRatio {
+		limit = max(maxProfileBytes, size*maxUnpackRatio)
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, limit+1))
+	var buf bytes.Buffer
+	buf.Grow(int(min(hint, limit)) + bytes.MinRead) // room to see the end too
+	_, err := buf.ReadFrom(io.LimitReader(in, limit+1))
+	raw := buf.Bytes()
 	_, deflate := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), deflate:
@@ -80,6 +86,18 @@ func unpackProfile(r io.ReaderAt, size int64) ([]byte, error) {
 	return raw, nil
 }
 
+// unpackedSize is what a gzip file says of its unpacked size, or as much as the
+// file can hold where that is less. It is a hint: the file may lie, or consist of
+// several streams.
+func unpackedSize(r io.ReaderAt, size int64) int64 {
+	const mostPacked = 1032 // no byte of a deflate stream stands for more
+	var trailer [4]byte
+	if _, err := r.ReadAt(trailer[:], size-4); err != nil || size > math.MaxInt64/mostPacked {
+		return 0
+	}
+	return min(int64(binary.LittleEndian.Uint32(trailer[:])), size*mostPacked)
+}
+
 // parseProfile parses raw, which came from a file of size bytes.
 func parseProfile(raw []byte, size int64) (*profile.Profile, error) {
 	head := raw[:min(len(raw), detectSize)]
@@ -92,7 +110,7 @@ func parseProfile(raw []byte, size int64) (*profile.Profile, error) {
 			return nil, fmt.Errorf("%w: looking for each address in each mapping takes %d steps, more than %d", pod.ErrTooLarge, n, uint64(maxLegacyCost))
 		}
 	}
-	if limit := maxProfileCost + maxProfileRatio*uint64(size); cost > limit {
+	if limit := maxProfileCost + maxCostRatio*uint64(size); cost > limit {
 		return nil, fmt.Errorf("%w: parsing takes %d bytes of memory, more than %d", pod.ErrTooLarge, cost, limit)
 	}
 	p, err := profile.ParseData(raw)
@@ -155,7 +173,8 @@ func profileModel(p *profile.Profile, o *options) (*trace.Model, error) {
 
 // profileModules fills the model's modules and says which is whose. Mappings of
 // one file at one base, such as two executable segments, are one module. One
-// that says nothing, as profilers write when they know no mappings, is none.
+// that says nothing, as profilers write, and the parser of text forms makes up,
+// when they know no mappings, is none.
 func profileModules(p *profile.Profile, m *trace.Model) (map[*profile.Mapping]uint32, error) {
 	type key struct {
 		base     uint64
@@ -167,7 +186,7 @@ func profileModules(p *profile.Profile, m *trace.Model) (map[*profile.Mapping]ui
 		if mp.Limit != 0 && mp.Limit < mp.Start {
 			return nil, fmt.Errorf("%w: mapping %d: expected a limit at or above the start %#x, got %#x", pod.ErrCorrupt, i, mp.Start, mp.Limit)
 		}
-		if mp.Start == 0 && mp.Limit == 0 && mp.File == "" && mp.BuildID == "" {
+		if mp.Start == 0 && (mp.Limit == 0 || mp.Limit == math.MaxUint64) && mp.File == "" && mp.BuildID == "" {
 			index[mp] = trace.NoModule
 			continue
 		}

@@ -337,6 +337,63 @@ func TestReadPprofErrors(t *testing.T) {
 	}
 }
 
+// A file may unpack to 256 MiB, and a large one to 32 times its size.
+func TestUnpackLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a few hundred megabytes")
+	}
+	const unpacked = maxProfileBytes + 1<<20
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	require.NoError(t, err)
+	zeros := make([]byte, 1<<20)
+	for range unpacked / len(zeros) {
+		_, err := w.Write(zeros)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	// The file is said to be larger than its gzip stream is.
+	raw, err := unpackProfile(bytes.NewReader(b.Bytes()), unpacked/32)
+	require.NoError(t, err)
+	assert.Len(t, raw, unpacked)
+	_, err = unpackProfile(bytes.NewReader(b.Bytes()), unpacked/32-1)
+	require.ErrorIs(t, err, pod.ErrTooLarge)
+}
+
+// The buffer is made in one piece where the file says how large it has to be, and
+// a file that lies gets no more than deflate could make of it.
+func TestUnpackedSize(t *testing.T) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(make([]byte, 12345))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	packed := b.Bytes()
+	assert.EqualValues(t, 12345, unpackedSize(bytes.NewReader(packed), int64(len(packed))))
+	copy(packed[len(packed)-4:], "\xff\xff\xff\xff")
+	assert.EqualValues(t, 1032*len(packed), unpackedSize(bytes.NewReader(packed), int64(len(packed))))
+	assert.Zero(t, unpackedSize(bytes.NewReader(packed[:2]), 2))
+}
+
+// Text profiles of Go tell of no mappings.
+func TestTextProfile(t *testing.T) {
+	for _, name := range []string{"heap", "goroutine", "mutex", "allocs"} {
+		var b bytes.Buffer
+		require.NoError(t, pprof.Lookup(name).WriteTo(&b, 1))
+		m, err := Build(t.Context(), []Input{{Path: writeFile(t, name+".txt", b.Bytes())}})
+		require.NoError(t, err, name)
+		assert.Empty(t, m.Modules, name)
+		for _, c := range m.Callstacks {
+			for _, f := range c.Frames {
+				assert.EqualValues(t, uint32(trace.NoModule), f.ModuleIndex, name)
+			}
+		}
+		if name == "goroutine" {
+			assert.NotEmpty(t, m.Callstacks)
+		}
+	}
+}
+
 // A message of two bytes becomes a sample of a hundred and more, and so do other
 // short fields.
 func TestProfileCost(t *testing.T) {
@@ -353,7 +410,7 @@ func TestProfileCost(t *testing.T) {
 		cost, err := profileCost(raw)
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, cost, 1000*tt.least, name)
-		n := (maxProfileCost+maxProfileRatio*20_000)/cost + 1
+		n := (maxProfileCost+maxCostRatio*20_000)/cost + 1
 		_, err = parseProfile(bytes.Repeat(raw, int(n)), 20_000)
 		require.ErrorIs(t, err, pod.ErrTooLarge, name)
 	}

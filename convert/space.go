@@ -18,7 +18,7 @@ type anchor struct {
 }
 
 // place is the model of each part, moved to where it belongs.
-func place(parts []*Part) ([]*trace.Model, error) {
+func place(o *options, parts []*Part) ([]*trace.Model, error) {
 	models := make([]*trace.Model, len(parts))
 	anchors := make(map[string][]anchor) // by build id
 	settle := func(i int, m *trace.Model) {
@@ -34,16 +34,29 @@ func place(parts []*Part) ([]*trace.Model, error) {
 			settle(i, p.Model)
 		}
 	}
-	// A Breakpad file counts from its module's base, so it follows a binary of its
-	// build id; the other way round the binary would leave its own place.
+	// A Breakpad file follows a binary of its build id; the other way round the
+	// binary would leave its own place.
 	for _, breakpad := range []bool{false, true} {
 		for i, p := range parts {
 			if models[i] != nil || (p.Kind == KindBreakpad) != breakpad {
 				continue
 			}
-			from, to, err := destination(p, anchors)
+			if breakpad {
+				m, err := besideBinary(p, parts, models)
+				if err != nil {
+					return nil, err
+				}
+				if m != nil {
+					models[i] = m
+					continue
+				}
+			}
+			from, to, found, err := destination(p, anchors)
 			if err != nil {
 				return nil, err
+			}
+			if !found {
+				o.warnOfStay(p, parts)
 			}
 			m, err := moved(p, from, to)
 			if err != nil {
@@ -55,17 +68,51 @@ func place(parts []*Part) ([]*trace.Model, error) {
 	return models, nil
 }
 
-// destination is which address of the part goes where: both the same if it stays.
+// besideBinary is the model of a Breakpad file at the load address of the ELF
+// binary of its build id, whose module records stand for both, or nil if no such
+// binary is among the parts.
+func besideBinary(p *Part, parts []*Part, models []*trace.Model) (*trace.Model, error) {
+	if len(p.Model.Modules) == 0 {
+		return nil, nil
+	}
+	id := p.Model.Modules[0].ImageID
+	var binary *Part
+	var load uint64
+	for i, b := range parts {
+		if b.Kind != KindELF || len(id) == 0 || len(b.Model.Modules) == 0 || !bytes.Equal(b.Model.Modules[0].ImageID, id) {
+			continue
+		}
+		at := b.load + models[i].Modules[0].Base - b.Model.Modules[0].Base
+		if binary != nil && at != load {
+			return nil, fmt.Errorf("%s: build id %x is at %#x in %s and at %#x in %s: say which with %s@0xBASE",
+				p.Path, id, load, binary.Path, at, b.Path, p.Path)
+		}
+		binary, load = b, at
+	}
+	if binary == nil {
+		return nil, nil
+	}
+	m, err := moved(p, p.Model.Modules[0].Base, load)
+	if err != nil {
+		return nil, err
+	}
+	beside := *m
+	beside.Modules = nil
+	return &beside, nil
+}
+
+// destination is which address of the part goes where: both the same if it stays,
+// and found tells whether there was a place to go to.
 //
 // A binary has one build id and may have several modules. The ways to put one of
 // them on the first anchor are tried in turn; one is right if it puts a module on
 // every other anchor too. Where several are, staying is preferred, then the one
 // whose sizes agree best: the mapping of a segment ends where the segment ends.
-func destination(p *Part, anchors map[string][]anchor) (from, to uint64, err error) {
+func destination(p *Part, anchors map[string][]anchor) (from, to uint64, found bool, err error) {
 	mods := p.Model.Modules
 	first := slices.IndexFunc(mods, func(mod trace.Module) bool { return len(anchors[string(mod.ImageID)]) > 0 })
 	if first < 0 {
-		return 0, 0, nil
+		return 0, 0, false, nil
 	}
 	id := mods[first].ImageID
 	targets := anchors[string(id)]
@@ -76,7 +123,7 @@ func destination(p *Part, anchors map[string][]anchor) (from, to uint64, err err
 		}
 	}
 
-	found, best := false, uint64(0)
+	best := uint64(0)
 	var conflict anchor
 	for _, mod := range own {
 		misfit, off, ok := fit(own, targets, targets[0].mod.Base-mod.Base)
@@ -84,17 +131,17 @@ func destination(p *Part, anchors map[string][]anchor) (from, to uint64, err err
 		case !ok:
 			conflict = off
 		case mod.Base == targets[0].mod.Base:
-			return mod.Base, mod.Base, nil
+			return mod.Base, mod.Base, true, nil
 		case !found || misfit < best:
 			found, best = true, misfit
 			from, to = mod.Base, targets[0].mod.Base
 		}
 	}
 	if !found {
-		return 0, 0, fmt.Errorf("%s: build id %x is at %#x in %s and at %#x in %s, as of two processes: say which with %s@0xBASE",
+		return 0, 0, false, fmt.Errorf("%s: build id %x is at %#x in %s and at %#x in %s, as of two processes: say which with %s@0xBASE",
 			p.Path, id, targets[0].mod.Base, targets[0].part.Path, conflict.mod.Base, conflict.part.Path, p.Path)
 	}
-	return from, to, nil
+	return from, to, true, nil
 }
 
 // fit reports whether each target has one of the own modules at its base once

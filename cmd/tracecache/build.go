@@ -41,7 +41,14 @@ An input is recognised by its content:
   Breakpad symbol files
   the model JSON that 'tracecache dump --json' prints
 A program is moved to where a profile has a mapping of the same build id, or to
-where INPUT@0xBASE says.
+where INPUT@0xBASE says. BASE is the base that the input's first module gets: the
+load address, for ELF the address at which file offset 0 would lie in the mapping
+of the executable segment, which is a mapping's start less its file offset. (With
+most linkers that is the load address too; with lld it is the load address plus
+p_vaddr - p_offset of the code segment.)
+
+What is no error but may not be what was wanted, such as a stripped program in
+which no function was found, is told as a warning.
 
 With --source the cache records the size and the modification time of that file,
 as they are before anything is read, so that readers can tell a stale cache.`,
@@ -50,13 +57,7 @@ as they are before anything is read, so that readers can tell a stale cache.`,
   tracecache build -o libs.ztac --codec zstd libc.so.6@0x7f0000000000 server`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := build(cmd, flags, args)
-			var coded *exitError
-			if err == nil || errors.As(err, &coded) {
-				return err
-			}
-			// Not by failureCode: an input that is damaged is no damaged cache.
-			return &exitError{exitFailed, err}
+			return buildError(build(cmd, flags, args))
 		},
 	}
 	cmd.Flags().StringVarP(&flags.out, "output", "o", "", "the cache `file` to write")
@@ -67,6 +68,16 @@ as they are before anything is read, so that readers can tell a stale cache.`,
 	cmd.Flags().StringArrayVar(&flags.debugDirs, "debug-dir", nil, "a `folder` with separate debug files, may be repeated")
 	cmd.Flags().BoolVarP(&flags.quiet, "quiet", "q", false, "show no progress on a terminal")
 	return cmd
+}
+
+// buildError gives an error of a build its exit code, which is not that of
+// failureCode: an input that is damaged is no damaged cache.
+func buildError(err error) error {
+	var coded *exitError
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return &exitError{code: exitFailed, err: err, noCache: true}
 }
 
 // build runs the command.
@@ -82,6 +93,11 @@ func build(cmd *cobra.Command, flags buildFlags, args []string) error {
 	if err := checkOutput(cmd, flags, inputs); err != nil {
 		return err
 	}
+	for _, dir := range flags.debugDirs {
+		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+			return wrongUse(cmd, "--debug-dir %s is not a folder", dir)
+		}
+	}
 	if cmd.Flags().Changed("source") {
 		// Taken now: a source that changes while it is read makes a stale cache.
 		fi, err := os.Stat(flags.source)
@@ -94,8 +110,11 @@ func build(cmd *cobra.Command, flags buildFlags, args []string) error {
 	defer stop()
 	show := newProgress(cmd.ErrOrStderr(), flags.quiet)
 	defer show.close()
-	model, err := convert.Build(ctx, inputs,
-		convert.WithArch(flags.arch), convert.WithDebugDir(flags.debugDirs...), convert.WithProgress(show.reading))
+	model, err := convert.Build(ctx, inputs, convert.WithArch(flags.arch), convert.WithDebugDir(flags.debugDirs...),
+		convert.WithProgress(show.reading), convert.WithWarning(func(text string) {
+			show.close()
+			fmt.Fprintf(cmd.ErrOrStderr(), "tracecache: warning: %s\n", printable(text))
+		}))
 	if err != nil {
 		return err
 	}

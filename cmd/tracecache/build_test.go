@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/tracecache/pod"
 )
 
 // TestBuildInterrupted: an interrupt ends a build with a failure, and nothing
@@ -28,10 +31,23 @@ func TestBuildInterrupted(t *testing.T) {
 	err := root.ExecuteContext(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, exitFailed, exitCode(err))
-	assert.Contains(t, message(err), "(interrupted)")
+	assert.Equal(t, "interrupted", message(err))
 	left, err := os.ReadDir(filepath.Dir(out))
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+// TestBuildAdvice: what is wrong with an input is not mended by building the
+// cache anew.
+func TestBuildAdvice(t *testing.T) {
+	for _, cause := range []error{pod.ErrStale, pod.ErrVersionOld, pod.ErrVersionNew} {
+		err := fmt.Errorf("in.elf: %w", cause)
+		assert.Contains(t, message(&exitError{code: exitFailed, err: err}), "build the cache anew")
+		assert.Equal(t, err.Error(), message(buildError(err)))
+	}
+	wrong := &exitError{code: exitUsage, err: errors.New("no output")}
+	assert.Same(t, wrong, buildError(wrong))
+	assert.NoError(t, buildError(nil))
 }
 
 // function is a function as go tool nm lists it.

@@ -23,6 +23,10 @@ const (
 type exitError struct {
 	code int
 	err  error // nil: there is nothing to say that was not said
+
+	// noCache: the error is not of a cache, so advice about caches is out of
+	// place.
+	noCache bool
 }
 
 func (e *exitError) Error() string {
@@ -37,7 +41,7 @@ func (e *exitError) Unwrap() error { return e.err }
 // wrongUse is the error of a command that was called the wrong way.
 func wrongUse(cmd *cobra.Command, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &exitError{exitUsage, fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
+	return &exitError{code: exitUsage, err: fmt.Errorf("%w (see '%s --help')", err, cmd.CommandPath())}
 }
 
 // markFailures gives every error of cmd an exit code. What is left without one
@@ -50,7 +54,7 @@ func markFailures(cmd *cobra.Command) {
 		if err == nil || errors.As(err, &coded) {
 			return err
 		}
-		return &exitError{failureCode(err), err}
+		return &exitError{code: failureCode(err), err: err}
 	}
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -90,19 +94,21 @@ func message(err error) string {
 	if err == nil || isBrokenPipe(err) {
 		return ""
 	}
+	if errors.Is(err, context.Canceled) {
+		return "interrupted" // where it was is of no interest
+	}
 	text := oneLine(err)
-	if text == "" {
-		return ""
+	var coded *exitError
+	if text == "" || errors.As(err, &coded) && coded.noCache {
+		return text
 	}
 	return text + advice(exitCode(err), err)
 }
 
-// advice says what to do about an error that led to an exit code, where its text
-// does not.
+// advice says what to do about an error of a cache that led to an exit code, where
+// its text does not.
 func advice(code int, err error) string {
 	switch {
-	case errors.Is(err, context.Canceled):
-		return " (interrupted)"
 	case code == exitDamaged && errors.Is(err, pod.ErrFormat):
 		return "; expected a file that 'tracecache build' wrote"
 	case code == exitDamaged && pod.Damaged(err), errors.Is(err, pod.ErrStale), errors.Is(err, pod.ErrVersionOld):

@@ -285,7 +285,7 @@ func (l *lookup) finish(err error) error {
 		err = flushErr
 	}
 	if err == nil && l.asked > 0 && l.found == 0 {
-		return &exitError{exitFailed, nil}
+		return &exitError{code: exitFailed}
 	}
 	return err
 }

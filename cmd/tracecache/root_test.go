@@ -52,6 +52,8 @@ func TestWrongUse(t *testing.T) {
 		{"build -o in.json in.json@0x400000", "is an input"},
 		{"build -o s.bin --source s.bin in.json", "is the source"},
 		{"build -o . in.json", "is a folder"},
+		{"build -o out.ztac --debug-dir nosuch in.json", "--debug-dir nosuch is not a folder"},
+		{"build -o out.ztac --debug-dir root.go in.json", "--debug-dir root.go is not a folder"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			got := tracecache("", strings.Fields(test.args)...)

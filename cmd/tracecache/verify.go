@@ -86,5 +86,5 @@ func tellFindings(cmd *cobra.Command, path string, findings []error) error {
 		return err
 	}
 	code := failureCode(worst)
-	return &exitError{code, fmt.Errorf("%s: not sound: %s%s", path, counted(len(findings), "finding"), advice(code, worst))}
+	return &exitError{code: code, err: fmt.Errorf("%s: not sound: %s%s", path, counted(len(findings), "finding"), advice(code, worst))}
 }
