@@ -41,7 +41,7 @@ func openForeign(t testing.TB, name string) *lazy.Cache {
 // Everything in the second writer's files is read as it was written.
 func TestForeignModels(t *testing.T) {
 	for _, name := range foreignNames(t) {
-		if name == "oodle" { // TestUnsupportedMethod
+		if name == "oodle" || name == "unknown" { // TestUnreadableSection
 			continue
 		}
 		for how, open := range opens {
@@ -61,7 +61,8 @@ func TestForeignModels(t *testing.T) {
 // testdata/foreign/README.md says is odd and against a rule.
 func TestVerifyForeign(t *testing.T) {
 	odd := map[string]map[pod.Section]error{
-		"oodle":    {pod.SectionCallstacks: pod.ErrUnsupported},
+		"oodle":    {pod.SectionCallstacks: pod.ErrCorrupt},
+		"unknown":  {pod.SectionCallstacks: pod.ErrUnsupported},
 		"trailing": {pod.SectionMetadata: pod.ErrCorrupt, pod.SectionMemory: pod.ErrCorrupt, pod.SectionCallstacks: pod.ErrCorrupt, pod.SectionSymbols: pod.ErrCorrupt},
 		"unsorted": {pod.SectionSymbols: pod.ErrCorrupt},
 		"strings":  {pod.SectionStringTable: pod.ErrCorrupt, pod.SectionMetadata: pod.ErrCorrupt, pod.SectionSymbols: pod.ErrCorrupt},
@@ -91,18 +92,24 @@ func TestVerifyForeign(t *testing.T) {
 	}
 }
 
-func TestUnsupportedMethod(t *testing.T) {
-	c := openForeign(t, "oodle")
-	_, err := c.Callstacks()
-	require.ErrorIs(t, err, lazy.ErrUnsupported)
-	assert.ErrorContains(t, err, "oodle")
-	assert.False(t, pod.Damaged(err))
-	symbols, err := c.Symbols()
-	require.NoError(t, err)
-	want := readWant(t, "oodle")
-	require.Equal(t, len(want.Symbols), symbols.Len())
-	_, err = c.Model()
-	assert.ErrorIs(t, err, lazy.ErrUnsupported)
+// A section that cannot be decompressed, because nobody knows its method or
+// because its blocks are noise, leaves the others as they are.
+func TestUnreadableSection(t *testing.T) {
+	for name, want := range map[string]error{"unknown": lazy.ErrUnsupported, "oodle": lazy.ErrCorrupt} {
+		c := openForeign(t, name)
+		_, err := c.Callstacks()
+		require.ErrorIs(t, err, want)
+		assert.Equal(t, want == lazy.ErrCorrupt, pod.Damaged(err))
+		symbols, err := c.Symbols()
+		require.NoError(t, err)
+		require.Equal(t, len(readWant(t, name).Symbols), symbols.Len())
+		_, err = c.Model()
+		assert.ErrorIs(t, err, want)
+	}
+	_, err := openForeign(t, "unknown").Callstacks()
+	assert.ErrorContains(t, err, "method(77)")
+	_, err = openForeign(t, "oodle").Callstacks()
+	assert.ErrorContains(t, err, "oodle block")
 }
 
 func TestOpenErrors(t *testing.T) {

@@ -56,8 +56,8 @@ type BufferHeader struct {
 	Magic               uint32
 	Crc32               uint32
 	Method              Method
-	Compressor          uint8
-	CompressionLevel    int8
+	Compressor          Compressor
+	CompressionLevel    Level
 	BlockSizeExponent   uint8
 	BlockCount          uint32
 	TotalRawSize        uint64
@@ -101,8 +101,8 @@ func DecodeBufferHeader(b []byte) BufferHeader {
 		Magic:               be.Uint32(b[0x00:]),
 		Crc32:               be.Uint32(b[0x04:]),
 		Method:              Method(b[0x08]),
-		Compressor:          b[0x09],
-		CompressionLevel:    int8(b[0x0a]),
+		Compressor:          Compressor(b[0x09]),
+		CompressionLevel:    Level(b[0x0a]),
 		BlockSizeExponent:   b[0x0b],
 		BlockCount:          be.Uint32(b[0x0c:]),
 		TotalRawSize:        be.Uint64(b[0x10:]),
@@ -116,7 +116,7 @@ func (h BufferHeader) Append(b []byte) []byte {
 	be := binary.BigEndian
 	b = be.AppendUint32(b, h.Magic)
 	b = be.AppendUint32(b, h.Crc32)
-	b = append(b, byte(h.Method), h.Compressor, byte(h.CompressionLevel), h.BlockSizeExponent)
+	b = append(b, byte(h.Method), byte(h.Compressor), byte(h.CompressionLevel), h.BlockSizeExponent)
 	b = be.AppendUint32(b, h.BlockCount)
 	b = be.AppendUint64(b, h.TotalRawSize)
 	b = be.AppendUint64(b, h.TotalCompressedSize)

@@ -148,7 +148,8 @@
 //   - [MethodZstd]: one complete Zstandard frame a block. This is an addition of
 //     this format; other readers of the container do not know it.
 //   - [MethodOodle]: one Oodle block of the compressor named in the header. The
-//     first writers of the format used Mermaid at level VeryFast. A
+//     first writers of the format used Mermaid at level VeryFast. Selkie, Mermaid
+//     and Kraken blocks are read, Selkie and Mermaid are written. A
 //     BlockSizeExponent above 18 is unsupported, not damaged.
 //
 // A method that a reader does not know makes the section unsupported, not

@@ -161,6 +161,17 @@ func TestSections(t *testing.T) {
 }
 
 func TestMethods(t *testing.T) {
+	for c, name := range map[Compressor]string{
+		0: "compressor(0)", 1: "Selkie", 2: "Mermaid", 3: "Kraken", 4: "Leviathan", 5: "compressor(5)",
+	} {
+		assert.Equal(t, name, c.String())
+	}
+	for l, name := range map[Level]string{
+		-128: "level(-128)", -5: "level(-5)", -4: "HyperFast4", -1: "HyperFast1", 0: "None", 1: "SuperFast", 2: "VeryFast",
+		3: "Fast", 4: "Normal", 5: "Optimal1", 9: "Optimal5", 10: "level(10)",
+	} {
+		assert.Equal(t, name, l.String())
+	}
 	for m, name := range map[Method]string{0: "none", 3: "oodle", 4: "lz4", 0x5a: "zstd", 7: "method(7)"} {
 		assert.Equal(t, name, m.String())
 	}

@@ -43,30 +43,47 @@ func newOptions(opts []Option) (*options, error) {
 		}
 	}
 	// A level is of a method, so it is checked when both are known.
-	c, err := codec.ForMethod(o.encode.Method)
+	c, err := o.encode.Codec()
 	if err != nil {
 		return nil, fmt.Errorf("option WithCodec: %w", err)
 	}
 	if err := c.CheckLevel(o.encode.Level); err != nil {
 		return nil, fmt.Errorf("option WithLevel: %w", err)
 	}
+	if err := o.encode.Check(); err != nil { // Only the block size is left.
+		return nil, fmt.Errorf("option WithBlockSize: %w", err)
+	}
 	o.encode.Gate = container.NewGate(o.workers)
 	return o, nil
 }
 
-// WithCodec compresses by method m: [pod.MethodNone], [pod.MethodLZ4] or
-// [pod.MethodZstd]. Where compression does not make a section smaller, it is
-// stored without.
+// WithCodec compresses by method m: [pod.MethodNone], [pod.MethodLZ4],
+// [pod.MethodZstd] or [pod.MethodOodle], which is its compressor Mermaid. Where
+// compression does not make a section smaller, it is stored without.
 func WithCodec(m pod.Method) Option {
 	return func(o *options) error {
-		o.encode.Method = m
+		o.encode.Method, o.encode.Compressor = m, 0
+		return nil
+	}
+}
+
+// WithOodle compresses by [pod.MethodOodle] with the compressor c:
+// [pod.CompressorMermaid], or [pod.CompressorSelkie], which decodes faster and
+// compresses less. It takes the place of [WithCodec].
+func WithOodle(c pod.Compressor) Option {
+	return func(o *options) error {
+		if _, err := codec.ForOodle(c); err != nil {
+			return fmt.Errorf("option WithOodle: %w", err)
+		}
+		o.encode.Method, o.encode.Compressor = pod.MethodOodle, c
 		return nil
 	}
 }
 
 // WithLevel sets how hard the codec tries: 1 to 9 for LZ4, 1 to 22 for
-// Zstandard. 0 is the codec's default: a level of LZ4 below 1 that is much
-// faster than it, and 3 for Zstandard. Neighbouring levels may give the same
+// Zstandard, 1 to 4 for Oodle, which are [pod.LevelSuperFast] to [pod.LevelNormal].
+// 0 is the codec's default: a level of LZ4 below 1 that is much faster than it, 3
+// for Zstandard, and VeryFast for Oodle. Neighbouring levels may give the same
 // bytes.
 func WithLevel(n int) Option {
 	return func(o *options) error {
@@ -76,7 +93,7 @@ func WithLevel(n int) Option {
 }
 
 // WithBlockSize sets the raw bytes of a block, a power of two from 1 KiB to
-// 1 GiB. Readers decode whole blocks: small ones make a first look-up cheaper,
+// 1 GiB, or 256 KiB for Oodle. Readers decode whole blocks: small ones make a first look-up cheaper,
 // large ones the file smaller.
 func WithBlockSize(bytes int) Option {
 	return func(o *options) error {

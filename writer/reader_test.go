@@ -12,15 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"lukechampine.com/blake3"
 
+	"example.com/tracecache/internal/oodle"
 	"example.com/tracecache/trace"
 )
 
 // parsed is a cache file read by a second reader, which knows the format's text
-// and none of this module's code.
+// and none of this module's code but the decoder of Oodle blocks.
 type parsed struct {
 	sourceSize  uint64
 	sourceMtime int64
 	methods     [5]byte
+	oodle       [5][2]byte // compressor and level in the header
 	exponents   [5]byte
 	raw         [5][]byte
 	strings     []string
@@ -65,7 +67,7 @@ func (p *parsed) decompress(t *testing.T, id int, buf []byte) (sums []uint32) {
 	be := binary.BigEndian
 	require.Equal(t, uint32(0xB7756362), be.Uint32(buf))
 	require.Equal(t, uint64(len(buf)), be.Uint64(buf[24:]))
-	p.methods[id], p.exponents[id] = buf[8], buf[11]
+	p.methods[id], p.oodle[id], p.exponents[id] = buf[8], [2]byte(buf[9:11]), buf[11]
 	count, size := int(be.Uint32(buf[12:])), int(be.Uint64(buf[16:]))
 	var raw []byte
 	if buf[8] == 0 {
@@ -102,6 +104,12 @@ func decompressBlock(t *testing.T, method byte, stored []byte, n int) []byte {
 		got, err := lz4.UncompressBlock(stored, out)
 		require.NoError(t, err)
 		return out[:got]
+	}
+	if method == 3 {
+		// No other decoder is at hand; its own tests compare it with blocks of
+		// other compressors.
+		require.NoError(t, new(oodle.Decoder).Decode(out, stored))
+		return out
 	}
 	require.Equal(t, byte(0x5A), method)
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))

@@ -109,7 +109,7 @@ func write(t testing.TB, m *trace.Model, opts ...writer.Option) []byte {
 func TestWriteIsReadBack(t *testing.T) {
 	small := &trace.Model{Symbols: []trace.Symbol{{Address: 1, Name: "a"}, {Address: 2}}}
 	for name, m := range map[string]*trace.Model{"empty": {}, "small": small, "full": fullModel(20_000)} {
-		for _, method := range []pod.Method{pod.MethodNone, pod.MethodLZ4, pod.MethodZstd} {
+		for _, method := range []pod.Method{pod.MethodNone, pod.MethodLZ4, pod.MethodZstd, pod.MethodOodle} {
 			t.Run(fmt.Sprintf("%s/%v", name, method), func(t *testing.T) {
 				p := parse(t, write(t, m, writer.WithCodec(method), writer.WithBlockSize(1<<16)))
 				assert.Equal(t, want(m), p.model)
@@ -119,6 +119,29 @@ func TestWriteIsReadBack(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The header of an Oodle section names the compressor and the level; those of
+// others are 0.
+func TestOodleOptions(t *testing.T) {
+	m := fullModel(5000)
+	for _, test := range []struct {
+		want [2]byte
+		opts []writer.Option
+	}{
+		{[2]byte{2, 2}, []writer.Option{writer.WithCodec(pod.MethodOodle)}},
+		{[2]byte{2, 4}, []writer.Option{writer.WithCodec(pod.MethodOodle), writer.WithLevel(int(pod.LevelNormal))}},
+		{[2]byte{2, 1}, []writer.Option{writer.WithLevel(1), writer.WithOodle(pod.CompressorMermaid)}},
+		{[2]byte{1, 2}, []writer.Option{writer.WithOodle(pod.CompressorSelkie)}},
+		{[2]byte{1, 3}, []writer.Option{writer.WithCodec(pod.MethodLZ4), writer.WithOodle(pod.CompressorSelkie), writer.WithLevel(3)}},
+		{[2]byte{2, 2}, []writer.Option{writer.WithOodle(pod.CompressorSelkie), writer.WithCodec(pod.MethodOodle)}},
+		{[2]byte{0, 0}, []writer.Option{writer.WithOodle(pod.CompressorSelkie), writer.WithCodec(pod.MethodLZ4)}},
+	} {
+		p := parse(t, write(t, m, test.opts...))
+		assert.Equal(t, want(m), p.model)
+		assert.Equal(t, test.want, p.oodle[pod.SectionSymbols])
+		assert.Equal(t, test.want != [2]byte{}, p.methods[pod.SectionSymbols] == 3)
 	}
 }
 
@@ -214,7 +237,7 @@ func TestSameBytesEverywhere(t *testing.T) {
 
 func TestWithProgress(t *testing.T) {
 	m := fullModel(20_000)
-	for _, method := range []pod.Method{pod.MethodNone, pod.MethodLZ4, pod.MethodZstd} {
+	for _, method := range []pod.Method{pod.MethodNone, pod.MethodLZ4, pod.MethodZstd, pod.MethodOodle} {
 		var last, calls, total int64
 		file := write(t, m, writer.WithCodec(method), writer.WithWorkers(4), writer.WithProgress(func(done, all int64) {
 			assert.Greater(t, done, last)
@@ -234,7 +257,7 @@ func TestWithProgress(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	var noContext context.Context
 	for want, opt := range map[string]writer.Option{
-		"option WithCodec: unsupported: compression method oodle (method 3)":                             writer.WithCodec(pod.MethodOodle),
+		"option WithOodle: unsupported: oodle compressor: expected Selkie or Mermaid, got Kraken":        writer.WithOodle(pod.CompressorKraken),
 		"option WithCodec: unsupported: compression method(9)":                                           writer.WithCodec(9),
 		"option WithLevel: compression level: expected 0 to 9 for lz4, got 10":                           writer.WithLevel(10),
 		"option WithLevel: compression level: expected 0 to 9 for lz4, got -1":                           writer.WithLevel(-1),
@@ -256,6 +279,10 @@ func TestOptionsRefused(t *testing.T) {
 	}
 	_, err := writer.Write(&bytes.Buffer{}, &trace.Model{}, writer.WithCodec(pod.MethodZstd), writer.WithLevel(23))
 	assert.EqualError(t, err, "write cache: option WithLevel: compression level: expected 0 to 22 for zstd, got 23")
+	_, err = writer.Write(&bytes.Buffer{}, &trace.Model{}, writer.WithCodec(pod.MethodOodle), writer.WithLevel(5))
+	assert.EqualError(t, err, "write cache: option WithLevel: compression level: expected 0 to 4 for oodle, got 5")
+	_, err = writer.Write(&bytes.Buffer{}, &trace.Model{}, writer.WithBlockSize(1<<19), writer.WithCodec(pod.MethodOodle))
+	assert.EqualError(t, err, "write cache: option WithBlockSize: block size exponent: expected 10 to 18, got 19")
 	_, err = writer.Write(&bytes.Buffer{}, nil)
 	assert.EqualError(t, err, "write cache: expected a model, got nil")
 }

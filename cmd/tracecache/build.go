@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"example.com/tracecache/convert"
-	"example.com/tracecache/internal/codec"
+	"example.com/tracecache/internal/container"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
 	"example.com/tracecache/writer"
@@ -19,7 +21,7 @@ import (
 type buildFlags struct {
 	out       string
 	codec     string
-	level     int
+	level     string
 	source    string
 	arch      string
 	debugDirs []string
@@ -54,15 +56,17 @@ With --source the cache records the size and the modification time of that file,
 as they are before anything is read, so that readers can tell a stale cache.`,
 		Example: `  tracecache build -o go.ztac "$(go env GOROOT)/bin/go"
   tracecache build -o server.ztac --source heap.pb.gz heap.pb.gz ./server
-  tracecache build -o libs.ztac --codec zstd libc.so.6@0x7f0000000000 server`,
+  tracecache build -o libs.ztac --codec zstd libc.so.6@0x7f0000000000 server
+  tracecache build -o app.ztac --codec oodle --level veryfast app`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return buildError(build(cmd, flags, args))
 		},
 	}
 	cmd.Flags().StringVarP(&flags.out, "output", "o", "", "the cache `file` to write")
-	cmd.Flags().StringVar(&flags.codec, "codec", pod.MethodLZ4.String(), "compress with none, lz4 or zstd")
-	cmd.Flags().IntVar(&flags.level, "level", 0, "compression level, higher is smaller and slower; 0 is the codec's own choice")
+	cmd.Flags().StringVar(&flags.codec, "codec", pod.MethodLZ4.String(), "compress with none, lz4, zstd, oodle (its compressor Mermaid) or selkie (Oodle's fast one)")
+	cmd.Flags().StringVar(&flags.level, "level", "0", "compression `level`, higher is smaller and slower; 0 is the codec's own choice;\n"+
+		"lz4: 1 to 9, zstd: 1 to 22, oodle and selkie: superfast, veryfast, fast, normal or 1 to 4")
 	cmd.Flags().StringVar(&flags.source, "source", "", "record that the cache is made from this `file`")
 	cmd.Flags().StringVar(&flags.arch, "arch", "", "the `architecture` to take from a fat Mach-O file, such as arm64")
 	cmd.Flags().StringArrayVar(&flags.debugDirs, "debug-dir", nil, "a `folder` with separate debug files, may be repeated")
@@ -140,25 +144,52 @@ func parseInputs(cmd *cobra.Command, args []string) ([]convert.Input, error) {
 
 // writeOptions are the writer's options that the flags name.
 func writeOptions(cmd *cobra.Command, flags buildFlags) ([]writer.Option, error) {
-	var method pod.Method
-	switch flags.codec {
-	case pod.MethodNone.String():
-		method = pod.MethodNone
-	case pod.MethodLZ4.String():
-		method = pod.MethodLZ4
-	case pod.MethodZstd.String():
-		method = pod.MethodZstd
-	default:
-		return nil, wrongUse(cmd, "unknown codec %q, expected none, lz4 or zstd", flags.codec)
+	opts, ok := buildCodecs[flags.codec]
+	if !ok {
+		return nil, wrongUse(cmd, "unknown codec %q, expected none, lz4, zstd, oodle or selkie", flags.codec)
 	}
-	c, err := codec.ForMethod(method)
+	c, err := opts.Codec()
+	if err != nil {
+		return nil, wrongUse(cmd, "%w", err)
+	}
+	level, err := parseLevel(opts.Method, flags.level)
 	if err == nil {
-		err = c.CheckLevel(flags.level)
+		err = c.CheckLevel(level)
 	}
 	if err != nil {
 		return nil, wrongUse(cmd, "%w", err)
 	}
-	return []writer.Option{writer.WithCodec(method), writer.WithLevel(flags.level)}, nil
+	how := writer.WithCodec(opts.Method)
+	if opts.Method == pod.MethodOodle {
+		how = writer.WithOodle(opts.Compressor)
+	}
+	return []writer.Option{how, writer.WithLevel(level)}, nil
+}
+
+// buildCodecs are the codecs by the names that the flag takes.
+var buildCodecs = map[string]container.Options{
+	pod.MethodNone.String():  {Method: pod.MethodNone},
+	pod.MethodLZ4.String():   {Method: pod.MethodLZ4},
+	pod.MethodZstd.String():  {Method: pod.MethodZstd},
+	pod.MethodOodle.String(): {Method: pod.MethodOodle, Compressor: pod.CompressorMermaid},
+	"selkie":                 {Method: pod.MethodOodle, Compressor: pod.CompressorSelkie},
+}
+
+// parseLevel reads a level, which for Oodle may be a name.
+func parseLevel(m pod.Method, text string) (int, error) {
+	level, err := strconv.Atoi(text)
+	if err == nil {
+		return level, nil
+	}
+	if m != pod.MethodOodle {
+		return 0, fmt.Errorf("compression level: expected a number for %v, got %q", m, text)
+	}
+	for l := pod.LevelSuperFast; l <= pod.LevelNormal; l++ {
+		if strings.EqualFold(text, l.String()) {
+			return int(l), nil
+		}
+	}
+	return 0, fmt.Errorf("compression level: expected a number, superfast, veryfast, fast or normal, got %q", text)
 }
 
 // checkOutput refuses, before any work is done, an output that would replace an

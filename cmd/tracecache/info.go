@@ -31,7 +31,7 @@ With --json it prints one object:
     id, name, offset, stored   from the directory; offset and sizes in bytes
     method, blocks, blockSize, raw, ratio   how it is compressed; ratio is
                stored/raw, and 0 for an empty section
-    compressor, level   for method oodle
+    compressor, level, levelName   for method oodle; level is a number
     checksums  whether each block has one; checksum: that of their table
     headerCRC, hash   those of the container, in hex
     counts     an object with the number of records of each kind; "symbols"
@@ -103,6 +103,7 @@ type storage struct {
 	Method     string  `json:"method"`
 	Compressor string  `json:"compressor,omitempty"`
 	Level      *int8   `json:"level,omitempty"`
+	LevelName  string  `json:"levelName,omitempty"`
 	Blocks     int64   `json:"blocks"`
 	BlockSize  int64   `json:"blockSize"`
 	Raw        uint64  `json:"raw"`
@@ -185,7 +186,8 @@ func newStorage(info lazy.SectionInfo) *storage {
 		s.BlockSize = 1 << h.BlockSizeExponent
 	}
 	if h.Method == pod.MethodOodle {
-		s.Compressor, s.Level = oodleCompressor(h.Compressor), &h.CompressionLevel
+		level := int8(h.CompressionLevel)
+		s.Compressor, s.Level, s.LevelName = h.Compressor.String(), &level, h.CompressionLevel.String()
 	}
 	if h.TotalRawSize > 0 {
 		s.Ratio = float64(e.CompressedSize) / float64(h.TotalRawSize)
@@ -194,14 +196,6 @@ func newStorage(info lazy.SectionInfo) *storage {
 		s.Checksum = fmt.Sprintf("%#08x", e.Reserved)
 	}
 	return s
-}
-
-func oodleCompressor(c uint8) string {
-	names := []string{1: "Selkie", 2: "Mermaid", 3: "Kraken", 4: "Leviathan"}
-	if c == 0 || int(c) >= len(names) {
-		return fmt.Sprintf("compressor(%d)", c)
-	}
-	return names[c]
 }
 
 // countRecords loads a section and counts what is in it.

@@ -44,7 +44,7 @@ func (s *storage) methodText() string {
 	if s.Level == nil {
 		return s.Method
 	}
-	return fmt.Sprintf("%s %s %d", s.Method, s.Compressor, *s.Level)
+	return fmt.Sprintf("%s %s %s", s.Method, s.Compressor, s.LevelName)
 }
 
 func (s *storage) checksumText() string {

@@ -38,8 +38,9 @@ var layers = []struct {
 	{"trace", layer{}},
 	{"internal/view", layer{}},
 	{"internal/bounds", layer{}},
+	{"internal/oodle", layer{own: []string{"pod"}}},
 	{"internal/codec", layer{
-		own:     []string{"pod"},
+		own:     []string{"pod", "internal/oodle"},
 		foreign: []string{"github.com/klauspost/compress/", "github.com/pierrec/lz4/"},
 	}},
 	{"internal/container", layer{

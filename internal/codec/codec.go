@@ -14,8 +14,9 @@ import (
 type Codec interface {
 	// Decode decompresses src into dst. It is an error that matches
 	// [pod.ErrCorrupt] unless src is one whole compressed block of exactly
-	// len(dst) bytes; dst then holds garbage. src may be any bytes: memory
-	// use is bounded by len(dst) and a constant.
+	// len(dst) bytes, or [pod.ErrUnsupported] where the method has kinds of
+	// blocks that cannot be read; dst then holds garbage. src may be any
+	// bytes: memory use is bounded by len(dst) and a constant.
 	Decode(dst, src []byte) error
 
 	// MaxRaw is the most bytes that a block of stored bytes, from 0 to 4 GiB,
@@ -33,6 +34,10 @@ type Codec interface {
 	// there are, where the method has no such level. Level 0 is every
 	// method's default.
 	CheckLevel(level int) error
+
+	// Header is what the header of a buffer says of blocks that were
+	// compressed at level: zeros for all methods but Oodle.
+	Header(level int) (pod.Compressor, pod.Level)
 }
 
 // ForMethod returns the codec of m. The error matches [pod.ErrUnsupported] and
@@ -46,10 +51,29 @@ func ForMethod(m pod.Method) (Codec, error) {
 	case pod.MethodZstd:
 		return zstdCodec{}, nil
 	case pod.MethodOodle:
-		return nil, fmt.Errorf("%w: compression method %v (method %d)", pod.ErrUnsupported, m, uint8(m))
+		return oodleCodec{pod.CompressorMermaid}, nil
 	}
 	return nil, fmt.Errorf("%w: compression %v", pod.ErrUnsupported, m)
 }
+
+// ForOodle returns the codec of [pod.MethodOodle] that compresses by c; 0 stands
+// for [pod.CompressorMermaid]. What it decodes does not depend on c. The error matches
+// [pod.ErrUnsupported] and names the compressor.
+func ForOodle(c pod.Compressor) (Codec, error) {
+	switch c {
+	case 0:
+		c = pod.CompressorMermaid
+	case pod.CompressorSelkie, pod.CompressorMermaid:
+	default:
+		return nil, fmt.Errorf("%w: oodle compressor: expected %v or %v, got %v", pod.ErrUnsupported, pod.CompressorSelkie, pod.CompressorMermaid, c)
+	}
+	return oodleCodec{c}, nil
+}
+
+// noHeader is the Header of the methods that have no fields of their own.
+type noHeader struct{}
+
+func (noHeader) Header(int) (pod.Compressor, pod.Level) { return 0, 0 }
 
 // checkLevel is the part of CheckLevel that methods share.
 func checkLevel(m pod.Method, level, maxLevel int) error {

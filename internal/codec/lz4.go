@@ -11,7 +11,7 @@ import (
 
 // lz4Codec is LZ4's raw block format, without the frame. Level 0 is the fast
 // compressor, 1 to 9 are the slower ones that compress better.
-type lz4Codec struct{}
+type lz4Codec struct{ noHeader }
 
 // maxLZ4Level is the highest level of LZ4.
 const maxLZ4Level = 9

@@ -7,7 +7,7 @@ import (
 )
 
 // none is method 0: the bytes themselves.
-type none struct{}
+type none struct{ noHeader }
 
 func (none) Decode(dst, src []byte) error {
 	if len(src) != len(dst) {

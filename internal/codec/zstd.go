@@ -13,7 +13,7 @@ import (
 
 // zstdCodec is Zstandard, one frame per block. Levels are those of the
 // reference implementation, 1 to 22; 0 is its default, 3.
-type zstdCodec struct{}
+type zstdCodec struct{ noHeader }
 
 const (
 	maxZstdLevel     = 22

@@ -10,7 +10,9 @@
 //
 // A buffer may be any bytes. Every count and size is checked against the size
 // of the buffer before it is used, and a buffer that opens decompresses to no
-// more than its stored bytes can hold.
+// more than its stored bytes can hold. That is much where one byte is repeated:
+// 10 bytes of a buffer are enough for a block of 256 KiB with Oodle, and as much
+// with Zstandard, so a limit on the raw size is the caller's to give.
 //
 // # Concurrency
 //

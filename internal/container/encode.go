@@ -20,11 +20,16 @@ import (
 type Options struct {
 	Method pod.Method
 
+	// Compressor is for [pod.MethodOodle]: [pod.CompressorSelkie] or
+	// [pod.CompressorMermaid], and 0 for Mermaid. It is 0 for other methods.
+	Compressor pod.Compressor
+
 	// Level is the method's; 0 is its default.
 	Level int
 
 	// BlockSizeExponent is the raw size of a block as a power of two,
-	// [pod.MinBlockSizeExponent] to [pod.MaxBlockSizeExponent]; 0 stands for
+	// [pod.MinBlockSizeExponent] to [pod.MaxBlockSizeExponent], or for Oodle to
+	// [pod.MaxOodleBlockSizeExponent]; 0 stands for
 	// [pod.DefaultBlockSizeExponent].
 	BlockSizeExponent uint8
 
@@ -37,20 +42,34 @@ type Options struct {
 	Progress func(raw int)
 }
 
+// Codec is the codec of method and compressor. The error matches
+// [pod.ErrUnsupported] where they are not known.
+func (o Options) Codec() (codec.Codec, error) {
+	switch {
+	case o.Method == pod.MethodOodle:
+		return codec.ForOodle(o.Compressor)
+	case o.Compressor != 0:
+		return nil, fmt.Errorf("compressor: expected none for %v, got %v", o.Method, o.Compressor)
+	}
+	return codec.ForMethod(o.Method)
+}
+
 // Check is an error, naming the option and its value, where [Encode] would
 // refuse o. It matches [pod.ErrUnsupported] where the method is not known.
 func (o Options) Check() error {
-	c, err := codec.ForMethod(o.Method)
+	c, err := o.Codec()
 	if err != nil {
 		return err
 	}
 	if err := c.CheckLevel(o.Level); err != nil {
 		return err
 	}
-	exp := o.BlockSizeExponent
-	if exp != 0 && (exp < pod.MinBlockSizeExponent || exp > pod.MaxBlockSizeExponent) {
-		return fmt.Errorf("block size exponent: expected %d to %d, got %d",
-			pod.MinBlockSizeExponent, pod.MaxBlockSizeExponent, exp)
+	exp, most := o.BlockSizeExponent, uint8(pod.MaxBlockSizeExponent)
+	if o.Method == pod.MethodOodle {
+		most = pod.MaxOodleBlockSizeExponent
+	}
+	if exp != 0 && (exp < pod.MinBlockSizeExponent || exp > most) {
+		return fmt.Errorf("block size exponent: expected %d to %d, got %d", pod.MinBlockSizeExponent, most, exp)
 	}
 	return nil
 }
@@ -86,7 +105,7 @@ func (e *Encoded) WriteTo(w io.Writer) (int64, error) {
 
 // Encode compresses raw into a buffer, block by block, and hashes it at the same
 // time. Where compression gains nothing the buffer is of method 0. The result
-// depends on raw, method, level and block size alone. It keeps the compressed
+// depends on raw, method, compressor, level and block size alone. It keeps the compressed
 // blocks in memory and beside them one block for each worker.
 //
 // Once ctx is done Encode returns its error, at the latest when the blocks at
@@ -154,7 +173,7 @@ func (e *encoder) compress() (*Encoded, pod.BufferHeader, error) {
 		return nil, pod.BufferHeader{}, fmt.Errorf("%w: %d blocks of %d bytes: expected at most %d",
 			pod.ErrTooLarge, n, size, uint32(math.MaxUint32))
 	}
-	c, err := codec.ForMethod(e.opts.Method)
+	c, err := e.opts.Codec()
 	if err != nil {
 		return nil, pod.BufferHeader{}, err
 	}
@@ -174,8 +193,11 @@ func (e *encoder) compress() (*Encoded, pod.BufferHeader, error) {
 		out.head = binary.BigEndian.AppendUint32(out.head, uint32(len(block)))
 		out.size += int64(len(block))
 	}
+	compressor, level := c.Header(e.opts.Level)
 	return out, pod.BufferHeader{
 		Method:            e.opts.Method,
+		Compressor:        compressor,
+		CompressionLevel:  level,
 		BlockSizeExponent: e.opts.BlockSizeExponent,
 		BlockCount:        uint32(n),
 		TotalRawSize:      uint64(len(e.raw)),

@@ -217,7 +217,13 @@ func TestEncodeCancelled(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	for want, opts := range map[string]container.Options{
-		"unsupported: compression method oodle (method 3)":     {Method: pod.MethodOodle},
+		"unsupported: compression method(77)":                 {Method: 77},
+		"compression level: expected 0 to 4 for oodle, got 5": {Method: pod.MethodOodle, Level: 5},
+		"block size exponent: expected 10 to 18, got 19":      {Method: pod.MethodOodle, BlockSizeExponent: 19},
+		"compressor: expected none for lz4, got Mermaid":      {Method: pod.MethodLZ4, Compressor: pod.CompressorMermaid},
+		"unsupported: oodle compressor: expected Selkie or Mermaid, got Kraken": {
+			Method: pod.MethodOodle, Compressor: pod.CompressorKraken,
+		},
 		"compression level: expected 0 to 9 for lz4, got 10":   {Method: pod.MethodLZ4, Level: 10},
 		"compression level: expected 0 to 22 for zstd, got -1": {Method: pod.MethodZstd, Level: -1},
 		"compression level: expected 0 to 0 for none, got 3":   {Level: 3},
@@ -229,7 +235,7 @@ func TestEncodeRefuses(t *testing.T) {
 		assert.EqualError(t, err, want)
 		assert.EqualError(t, opts.Check(), want)
 	}
-	assert.ErrorIs(t, container.Options{Method: pod.MethodOodle}.Check(), pod.ErrUnsupported)
+	assert.ErrorIs(t, container.Options{Method: 77}.Check(), pod.ErrUnsupported)
 }
 
 // limited is a writer with room for a few bytes.

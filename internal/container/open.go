@@ -33,7 +33,7 @@ const sizeOfBlockSize = 4
 // decodes to more than limit bytes is refused before the table is read.
 //
 // The errors match [pod.ErrTooLarge] where limit is exceeded, [pod.ErrUnsupported] where the compression method is not
-// known, [pod.ErrChecksum] where header and table differ from their CRC,
+// known or has larger blocks than are read, [pod.ErrChecksum] where header and table differ from their CRC,
 // [pod.ErrTruncated] where r ends early, [pod.ErrIO] where it fails, else
 // [pod.ErrCorrupt].
 func Open(r io.ReaderAt, size, limit int64) (*Buffer, error) {
@@ -85,9 +85,10 @@ func (b *Buffer) checkCRC(head, table []byte) error {
 }
 
 // checkHeader checks the fields of the header that tell how to read the rest,
-// and sets the codec and the size of the blocks. A method that is not known is
-// unsupported, not an error: its byte may be damaged, and every method but 0 has
-// the table that the CRC covers, so that the CRC can tell.
+// and sets the codec and the size of the blocks. A method that is not known, or
+// not with blocks of such a size, is unsupported, not an error: its byte may be
+// damaged, and every method but 0 has the table that the CRC covers, so that the
+// CRC can tell.
 func (b *Buffer) checkHeader(size int64) (unsupported, err error) {
 	h := &b.header
 	if h.Magic != pod.BufferMagic {
@@ -98,6 +99,12 @@ func (b *Buffer) checkHeader(size int64) (unsupported, err error) {
 	}
 	if b.codec, err = codec.ForMethod(h.Method); err != nil {
 		return errAt(offMethod, err), b.checkTableFits(size, uint64(h.BlockCount))
+	}
+	exp := h.BlockSizeExponent
+	if h.Method == pod.MethodOodle && exp > pod.MaxOodleBlockSizeExponent && exp <= pod.MaxBlockSizeExponent {
+		err := fmt.Errorf("%w: block size exponent: expected at most %d for %v, got %d",
+			pod.ErrUnsupported, pod.MaxOodleBlockSizeExponent, h.Method, exp)
+		return errAt(offExponent, err), b.checkTableFits(size, uint64(h.BlockCount))
 	}
 	return nil, b.checkCompressed(size)
 }
@@ -143,7 +150,7 @@ func (b *Buffer) checkUncompressed(size int64) (err error) {
 	if b.codec, err = codec.ForMethod(h.Method); err != nil {
 		return errAt(offMethod, err)
 	}
-	for i, v := range []uint8{h.Compressor, uint8(h.CompressionLevel), h.BlockSizeExponent} {
+	for i, v := range []uint8{uint8(h.Compressor), uint8(h.CompressionLevel), h.BlockSizeExponent} {
 		if v != 0 {
 			return corrupt(offCompressor+int64(i), "compressor, level and block size exponent: expected 0 for method 0, got %d", v)
 		}

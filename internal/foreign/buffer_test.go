@@ -14,6 +14,7 @@ const (
 	oodle      = 3
 	lz4        = 4
 	zstdFrames = 0x5a // one Zstandard frame a block
+	unknown    = 77   // no method
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -40,7 +41,7 @@ func pack(payload []byte, p packing) (stored, sums []byte) {
 	for _, b := range blocks {
 		size += 4 + len(b)
 	}
-	if p.method != oodle && size >= len(payload) {
+	if p.method != oodle && p.method != unknown && size >= len(payload) {
 		p.method = none
 	}
 	var table []byte
@@ -99,7 +100,7 @@ func compress(payload []byte, p packing) [][]byte {
 			b = lz4Block(raw)
 		case zstdFrames:
 			b = zstdBlock(raw)
-		case oodle:
+		case oodle, unknown:
 			b = noise(len(raw)/2, 1)
 		default:
 			continue

@@ -106,6 +106,7 @@ func TestFilesShowWhatTheySay(t *testing.T) {
 	assert.Equal(t, []byte{none, none, none, none, none}, methods("none"))
 	assert.Equal(t, []byte{none, none, none, none, none}, methods("empty"))
 	assert.Equal(t, []byte{lz4, lz4, lz4, oodle, lz4}, methods("oodle"))
+	assert.Equal(t, []byte{lz4, lz4, lz4, unknown, lz4}, methods("unknown"))
 	assert.Equal(t, uint32(1), files["sumzero"].sections[2].reserved)
 	for id := range names {
 		assert.NotZero(t, files["plain"].sections[id].reserved)

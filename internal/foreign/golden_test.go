@@ -27,6 +27,7 @@ var goldens = []struct {
 	{"small", pod.MethodLZ4},
 	{"small-none", pod.MethodNone},
 	{"small-zstd", pod.MethodZstd},
+	{"small-oodle", pod.MethodOodle},
 }
 
 // golden is a model with each kind of thing in it: strings that occur twice,

@@ -10,6 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	lz4lib "github.com/pierrec/lz4/v4"
 	"lukechampine.com/blake3"
+
+	oodlelib "example.com/tracecache/internal/oodle"
 )
 
 // section is one section as it lies in a file.
@@ -21,7 +23,7 @@ type section struct {
 	hash20        bool
 	blocks        []int // stored sizes
 	payload       []byte
-	undecodable   bool // of method 3
+	undecodable   bool // noise for blocks
 }
 
 // parsed is a whole file.
@@ -150,6 +152,15 @@ func (s *section) decode(b []byte, raw int) {
 		defer r.Close()
 		dst, err := r.DecodeAll(b, nil)
 		check(err == nil && len(dst) == raw, "Zstandard block")
+		s.payload = append(s.payload, dst...)
+	case s.method == oodle:
+		// The module's own decoder: there is no other at hand. What it decodes is
+		// compared with the hash.
+		dst := make([]byte, raw)
+		if new(oodlelib.Decoder).Decode(dst, b) != nil {
+			s.undecodable = true
+			break
+		}
 		s.payload = append(s.payload, dst...)
 	default:
 		s.undecodable = true

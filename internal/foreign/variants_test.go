@@ -81,18 +81,24 @@ func variants() []variant {
 			name: "sumzero", shows: "A checksum table whose own sum is 0, so that 1 is stored (Memory).",
 			want: sumZero(), packing: packing{sums: true},
 		},
-		{
-			name: "oodle", shows: "Callstacks of method 3 with noise for blocks: not supported, or damaged once it is. NAME.json leaves the section out.",
-			want: without(sample(1), func(m *trace.Model) { m.Callstacks = nil }), packing: packing{method: lz4},
-			edit: func(p *payloads) { p[3] = callstacks(sample(1)) },
-			each: func(id int, p *packing) {
-				if id == 3 {
-					p.method = oodle
-				}
-			},
-		},
+		noiseOf(oodle, "oodle", "Callstacks of method 3 with noise for blocks: damaged. NAME.json leaves the section out."),
+		noiseOf(unknown, "unknown", "Callstacks of method 77, which there is not: not supported. NAME.json leaves the section out."),
 	}
 	return append(all, contents()...)
+}
+
+// noiseOf is a file whose callstacks nobody can decode.
+func noiseOf(method byte, name, shows string) variant {
+	return variant{
+		name: name, shows: shows,
+		want: without(sample(1), func(m *trace.Model) { m.Callstacks = nil }), packing: packing{method: lz4},
+		edit: func(p *payloads) { p[3] = callstacks(sample(1)) },
+		each: func(id int, p *packing) {
+			if id == 3 {
+				p.method = method
+			}
+		},
+	}
 }
 
 // contents are the variants that differ in what they hold.
