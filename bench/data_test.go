@@ -49,7 +49,7 @@ var counts = []struct {
 var codecs = []struct {
 	name   string
 	method pod.Method
-}{{"none", pod.MethodNone}, {"lz4", pod.MethodLZ4}, {"zstd", pod.MethodZstd}}
+}{{"none", pod.MethodNone}, {"lz4", pod.MethodLZ4}, {"zstd", pod.MethodZstd}, {"oodle", pod.MethodOodle}}
 
 // dir holds the files of one run.
 var dir string
