@@ -37,8 +37,8 @@ Characters of names that do not print are escaped.
 With --json each answer is an object on a line:
   {"pc":"0x4a5b67","name":"main.run","symbol":"0x4a5b40","offset":39,"module":"go"}
   {"pc":"0x10","reason":"before the first symbol"}
-A name that is not UTF-8 is {"base64":"..."}; "module" is missing where the
-address is in none.
+A name that is not UTF-8 is {"base64":"..."}; "module" is "" where the address is
+in none.
 
 A line of standard input that is no address is answered with its text and the
 reason "not an address". The exit code is 1 where no address has a name.`,
@@ -264,10 +264,8 @@ func appendJSONSymbol(b []byte, pc uint64, sym *lazy.Symbol) []byte {
 	b = appendAddress(b, sym.Address)
 	b = append(b, `","offset":`...)
 	b = strconv.AppendUint(b, sym.Offset, 10)
-	if sym.Module != "" {
-		b = append(b, `,"module":`...)
-		b = convert.AppendJSONString(b, sym.Module)
-	}
+	b = append(b, `,"module":`...)
+	b = convert.AppendJSONString(b, sym.Module)
 	return append(b, '}')
 }
 
