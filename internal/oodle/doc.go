@@ -25,8 +25,9 @@
 //
 // # Cost
 //
-// A Decoder keeps about 1 MiB of scratch memory from block to block, an Encoder up
-// to 6 MiB; they allocate nothing once they have seen blocks of the kind.
+// A Decoder keeps about 1 MiB of scratch memory from block to block, after hostile
+// ones up to 9 MiB; an Encoder keeps up to 6 MiB. They allocate nothing once they
+// have seen blocks of the kind.
 //
 // Over all sections of a cache, Selkie blocks decode at about the speed of LZ4 and
 // Mermaid blocks at about half of it, as much of their time goes to Huffman codes.

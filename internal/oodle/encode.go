@@ -120,10 +120,16 @@ func (e *Encoder) parse(pos, end int) *chunkTables {
 		}
 		t.plan(&e.huff)
 	}
-	try(best, min(e.level, pod.LevelFast))
-	if e.level >= pod.LevelFast && records {
-		// More candidates do not always help there.
-		if try(other, pod.LevelVeryFast); other.size < best.size {
+	first := min(e.level, pod.LevelFast)
+	m.saveShort()
+	try(best, first)
+	for l := first - 1; l >= pod.LevelSuperFast; l-- {
+		if !records && l != pod.LevelVeryFast {
+			continue
+		}
+		// More candidates do not always help, least of all in records.
+		m.restoreShort()
+		if try(other, l); other.size < best.size {
 			best, other = other, best
 		}
 	}

@@ -33,7 +33,8 @@ type matcher struct {
 	// is not set is 0, which is as good a position to try as any.
 	short [tableSize]int32
 	long  [tableSize]int32
-	width int // short and long are used up to 1<<width
+	width int              // short and long are used up to 1<<width
+	saved [tableSize]int32 // short at the start of the chunk
 
 	// The latest position with a hash of 4 bytes, and for each position the one
 	// before with the same hash.
@@ -92,6 +93,11 @@ func (m *matcher) startChunk(pos, end int) (records bool) {
 	}
 	return records
 }
+
+// saveShort and restoreShort let a chunk be parsed again: no table may have
+// positions that are yet to come.
+func (m *matcher) saveShort()    { copy(m.saved[:1<<m.width], m.short[:]) }
+func (m *matcher) restoreShort() { copy(m.short[:], m.saved[:1<<m.width]) }
 
 // startSubChunk is for each parse of the sub-chunk that t stands at the start of.
 func (m *matcher) startSubChunk(t *chunkTables, end int) {
