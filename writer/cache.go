@@ -25,32 +25,44 @@ func newCache(m *trace.Model, o *options) (*cache, error) {
 	if m == nil {
 		return nil, errors.New("expected a model, got nil")
 	}
-	symbols := m.Symbols
-	if o.symbols != nil {
-		var err error
-		if symbols, err = collect(o); err != nil {
-			return nil, err
-		}
-	}
-	raw, err := payloads(m, symbols, o)
+	raw, err := newPayloads(m, o)
 	if err != nil {
 		return nil, err
 	}
 	c := &cache{}
-	if c.sections, err = encodeAll(&raw, o); err != nil {
+	if c.sections, err = encodeAll(raw, o); err != nil {
 		return nil, err
 	}
 	c.place(o.source)
 	return c, nil
 }
 
+// newPayloads returns the payload of each section, with the symbols of the
+// options where there are such.
+func newPayloads(m *trace.Model, o *options) ([pod.SectionCount]payload, error) {
+	symbols := newSymbolList(m.Symbols)
+	if o.symbols != nil {
+		var err error
+		if symbols, err = collect(o); err != nil {
+			return [pod.SectionCount]payload{}, err
+		}
+	}
+	return payloads(m, symbols, o)
+}
+
 // encodeAll compresses the sections side by side. The gate in the options keeps
 // the work to the number of workers.
-func encodeAll(raw *[pod.SectionCount][]byte, o *options) (encoded [pod.SectionCount]*container.Encoded, err error) {
+func encodeAll(payloads [pod.SectionCount]payload, o *options) (encoded [pod.SectionCount]*container.Encoded, err error) {
+	var raw [pod.SectionCount]*io.SectionReader
+	var total int64
+	for id, p := range payloads {
+		raw[id] = p.reader()
+		total += raw[id].Size()
+	}
 	ctx, cancel := context.WithCancel(o.ctx)
 	defer cancel()
 	encode := o.encode
-	encode.Progress = progress(raw, o.progress)
+	encode.Progress = progress(total, o.progress)
 	var errs [pod.SectionCount]error
 	var wg sync.WaitGroup
 	for _, id := range pod.Sections {
@@ -76,14 +88,11 @@ func encodeAll(raw *[pod.SectionCount][]byte, o *options) (encoded [pod.SectionC
 
 // progress turns the sizes of finished blocks into calls of report, one at a
 // time; nil where report is.
-func progress(raw *[pod.SectionCount][]byte, report func(done, total int64)) func(int) {
+func progress(total int64, report func(done, total int64)) func(int) {
 	if report == nil {
 		return nil
 	}
-	var total, done int64
-	for _, payload := range raw {
-		total += int64(len(payload))
-	}
+	var done int64
 	var mu sync.Mutex
 	return func(n int) {
 		mu.Lock()

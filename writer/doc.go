@@ -13,7 +13,11 @@
 //
 // # Memory
 //
-// The payloads of all sections and their compressed form are in memory at once.
-// Beside them there are one block for each worker and, until the sections are
-// compressed, a table of 8 to 32 bytes for each distinct string.
+// The compressed form of all sections is in memory at once, and of those before
+// compression all but the largest two: the string table and the symbols are put
+// together block by block, from the caller's strings, which are kept until the
+// cache is written. Beside them there are, raw and compressed, one block for each
+// worker, 16 bytes for each symbol and 20 for each distinct string, and before
+// sections are compressed up to 24 bytes more for each symbol that [WithSymbols] gave
+// and 11 to 21 for the hash table.
 package writer

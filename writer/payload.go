@@ -1,83 +1,78 @@
 package writer
 
 import (
-	"context"
 	"encoding/binary"
-
-	"example.com/tracecache/internal/view"
-	"example.com/tracecache/pod"
-	"example.com/tracecache/trace"
+	"io"
 )
 
-// builder turns a model into the sections' payloads. Its methods are called in
-// the order in which the format wants strings interned: metadata, memory,
-// symbols, and the string table last.
-type builder struct {
-	ctx     context.Context
-	model   *trace.Model
-	strings *interner
-	limits  limits
+// payload is a section before compression, as the parts that it is put together
+// from whenever it is read. It holds as much memory as its parts do.
+type payload []part
 
-	// err is the first error of a string; with it, the payloads are void.
-	err error
+// part is size bytes of a payload. read fills dst with those from off on; it may
+// be called by several goroutines at once.
+type part struct {
+	size int64
+	read func(dst []byte, off int64)
 }
 
-// intern is [interner.intern], with the error kept in the builder.
-func (b *builder) intern(s string, at place) pod.StringIndex {
-	i, err := b.strings.intern(s, at)
-	if err != nil && b.err == nil {
-		b.err = err
+// reader is p's bytes.
+func (p payload) reader() *io.SectionReader {
+	var size int64
+	for _, part := range p {
+		size += part.size
 	}
-	return i
+	return io.NewSectionReader(p, 0, size)
 }
 
-// payloads returns the payload of each section.
-func payloads(m *trace.Model, symbols []trace.Symbol, o *options) ([pod.SectionCount][]byte, error) {
-	var all [pod.SectionCount][]byte
-	b := &builder{ctx: o.ctx, model: m, strings: newInterner(o.cutAtNUL, o.limits), limits: o.limits}
-	for _, section := range []struct {
-		id    pod.Section
-		build func() ([]byte, error)
-	}{
-		{pod.SectionMetadata, b.metadata},
-		{pod.SectionMemory, b.memory},
-		{pod.SectionCallstacks, b.callstacks},
-		{pod.SectionSymbols, func() ([]byte, error) { return b.symbols(symbols) }},
-		{pod.SectionStringTable, b.strings.payload},
-	} {
-		if err := o.ctx.Err(); err != nil {
-			return all, err
+// ReadAt implements [io.ReaderAt] for offsets from 0 on.
+func (p payload) ReadAt(dst []byte, off int64) (int, error) {
+	n := 0
+	for _, part := range p {
+		if off >= part.size {
+			off -= part.size
+			continue
 		}
-		var err error
-		all[section.id], err = section.build()
-		if err == nil {
-			err = b.err
+		k := int(min(int64(len(dst)-n), part.size-off))
+		if k == 0 {
+			break
 		}
-		if err != nil {
-			return all, err
-		}
+		part.read(dst[n:n+k], off)
+		n, off = n+k, 0
 	}
-	return all, nil
+	if n < len(dst) {
+		return n, io.EOF
+	}
+	return n, nil
 }
 
-// appendList appends a list: its count, then one record for each item. list is
-// its name in the model.
-func appendList[Item, Record any](dst []byte, b *builder, list string, items []Item, record func(i int, item *Item) Record) ([]byte, error) {
-	if err := b.limits.checkCount(list, uint64(len(items))); err != nil {
-		return nil, err
-	}
-	recs := make([]Record, len(items))
-	for i := range items {
-		recs[i] = record(i, &items[i])
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(items)))
-	return view.Append(dst, recs), nil
+// bytesPart is b.
+func bytesPart(b []byte) part {
+	return part{int64(len(b)), func(dst []byte, off int64) { copy(dst, b[off:]) }}
 }
 
-// flag is v as the format stores it.
-func flag(v bool) uint8 {
-	if v {
-		return 1
-	}
-	return 0
+// countPart is the count of a list.
+func countPart(n int) part {
+	return bytesPart(binary.LittleEndian.AppendUint32(nil, uint32(n)))
+}
+
+// recordsPart is n records of size bytes each, of which put writes one.
+func recordsPart(n, size int, put func(dst []byte, i int)) part {
+	return part{int64(n) * int64(size), func(dst []byte, off int64) {
+		i := int(off / int64(size))
+		if skip := int(off % int64(size)); skip > 0 {
+			rec := make([]byte, size)
+			put(rec, i)
+			dst, i = dst[copy(dst, rec[skip:]):], i+1
+		}
+		for ; len(dst) >= size; i++ {
+			put(dst[:size], i)
+			dst = dst[size:]
+		}
+		if len(dst) > 0 {
+			rec := make([]byte, size)
+			put(rec, i)
+			copy(dst, rec)
+		}
+	}}
 }

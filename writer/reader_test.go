@@ -30,7 +30,7 @@ type parsed struct {
 }
 
 // parse reads a file and holds it against every rule that writers keep.
-func parse(t *testing.T, file []byte) *parsed {
+func parse(t testing.TB, file []byte) *parsed {
 	t.Helper()
 	le := binary.LittleEndian
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
@@ -62,7 +62,7 @@ func parse(t *testing.T, file []byte) *parsed {
 }
 
 // decompress reads one compressed buffer and returns its blocks' checksums.
-func (p *parsed) decompress(t *testing.T, id int, buf []byte) (sums []uint32) {
+func (p *parsed) decompress(t testing.TB, id int, buf []byte) (sums []uint32) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	be := binary.BigEndian
 	require.Equal(t, uint32(0xB7756362), be.Uint32(buf))
@@ -95,7 +95,7 @@ func (p *parsed) decompress(t *testing.T, id int, buf []byte) (sums []uint32) {
 	return sums
 }
 
-func decompressBlock(t *testing.T, method byte, stored []byte, n int) []byte {
+func decompressBlock(t testing.TB, method byte, stored []byte, n int) []byte {
 	if len(stored) == n {
 		return stored
 	}
@@ -121,7 +121,7 @@ func decompressBlock(t *testing.T, method byte, stored []byte, n int) []byte {
 }
 
 // readStrings reads the string table, which has no string twice and no gaps.
-func (p *parsed) readStrings(t *testing.T) {
+func (p *parsed) readStrings(t testing.TB) {
 	le := binary.LittleEndian
 	raw := p.raw[0]
 	count := int(le.Uint32(raw))
@@ -185,7 +185,7 @@ func (c *cursor) list(item func()) {
 	}
 }
 
-func (p *parsed) readMetadata(t *testing.T) {
+func (p *parsed) readMetadata(t testing.TB) {
 	c := &cursor{p.raw[1], p.strings}
 	m := p.model
 	m.FileSize, m.TotalEvents, m.ParseTimeMs = c.u64(), c.u64(), c.u64()
@@ -235,7 +235,7 @@ func (p *parsed) readMetadata(t *testing.T) {
 	require.Empty(t, c.b)
 }
 
-func (p *parsed) readMemory(t *testing.T) {
+func (p *parsed) readMemory(t testing.TB) {
 	c := &cursor{p.raw[2], p.strings}
 	a := &p.model.AllocSummary
 	a.HasMemoryData = c.u8() == 1
@@ -273,7 +273,7 @@ func (p *parsed) readMemory(t *testing.T) {
 	require.Empty(t, c.b)
 }
 
-func (p *parsed) readCallstacks(t *testing.T) {
+func (p *parsed) readCallstacks(t testing.TB) {
 	c := &cursor{p.raw[3], nil}
 	var counts []uint32
 	next := uint32(0)
@@ -293,7 +293,7 @@ func (p *parsed) readCallstacks(t *testing.T) {
 	require.Empty(t, c.b)
 }
 
-func (p *parsed) readSymbols(t *testing.T) {
+func (p *parsed) readSymbols(t testing.TB) {
 	c := &cursor{p.raw[4], p.strings}
 	c.list(func() {
 		p.model.Symbols = append(p.model.Symbols, trace.Symbol{Address: c.u64(), Name: c.str()})

@@ -2,48 +2,22 @@ package writer
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/maphash"
+	"sort"
 	"strings"
 
 	"example.com/tracecache/pod"
 )
 
-// ErrNUL says that a string contains a NUL byte, which ends strings in the
-// format. Take it out, or use [WithCutAtNUL].
-var ErrNUL = errors.New("contains a NUL byte")
-
-// place says where in the model a string is, for errors about it. It is made for
-// every string, so it is put into words only when it is needed.
-type place struct {
-	list  string // of the model; empty for a symbol
-	index int    // in the list; negative for what is no list
-	field string
-	addr  uint64 // of a symbol
-}
-
-func (p place) String() string {
-	switch {
-	case p.list == "":
-		return fmt.Sprintf("symbol %#x: name", p.addr)
-	case p.index < 0:
-		return p.list + "." + p.field
-	}
-	return fmt.Sprintf("%s[%d].%s", p.list, p.index, p.field)
-}
-
-// interner gathers distinct strings, in the form of the string table: packed
-// bytes, each string with a NUL behind it, and where each starts. An index is
-// the order of first interning.
+// interner gathers distinct strings. An index is the order of first interning.
 //
-// The hash table is open addressing over the packed bytes, so a string costs
-// its bytes, its offset and a slot, and no allocation of its own. The hash
+// The hash table is open addressing over the list of strings, so a string costs
+// its place in the list and a slot, and no allocation of its own. The hash
 // differs from process to process; it decides where a string is looked for and
 // nothing that is written.
 type interner struct {
-	packed  []byte
-	offsets []uint32
+	table *stringTable
 
 	// slots holds index+1 of a string in the low half, 0 where it is free, and
 	// 32 bits of its hash in the high half. The length is a power of two.
@@ -58,56 +32,80 @@ type interner struct {
 const minSlots = 256
 
 func newInterner(cutAtNUL bool, l limits) *interner {
-	return &interner{slots: make([]uint64, minSlots), seed: maphash.MakeSeed(), cutAtNUL: cutAtNUL, limits: l}
+	return &interner{
+		table:    &stringTable{},
+		slots:    make([]uint64, minSlots),
+		seed:     maphash.MakeSeed(),
+		cutAtNUL: cutAtNUL,
+		limits:   l,
+	}
 }
 
-// intern returns the index of s, which stands at place at.
-func (in *interner) intern(s string, at place) (pod.StringIndex, error) {
-	if i := strings.IndexByte(s, 0); i >= 0 {
+// hash returns a hash of s, or hasNUL. It is apart from [interner.intern] because
+// it reads the string and changes nothing: several goroutines may call it.
+func (in *interner) hash(s string) uint32 {
+	if strings.IndexByte(s, 0) >= 0 {
+		return hasNUL
+	}
+	return max(uint32(maphash.String(in.seed, s)), hasNUL+1)
+}
+
+// hasNUL stands for the hash of a string that contains a NUL byte.
+const hasNUL = 0
+
+// intern returns the index of s, whose hash is given and which stands at place
+// at. It keeps s.
+func (in *interner) intern(s string, hash uint32, at place) (pod.StringIndex, error) {
+	if hash == hasNUL {
+		i := strings.IndexByte(s, 0)
 		if !in.cutAtNUL {
 			return 0, fmt.Errorf("%v %s %w", at, quote(s, i), ErrNUL)
 		}
 		s = s[:i]
+		hash = in.hash(s)
 	}
-	hash := uint32(maphash.String(in.seed, s))
 	mask := len(in.slots) - 1
 	slot := int(hash) & mask
 	for ; in.slots[slot] != 0; slot = (slot + 1) & mask {
 		v := in.slots[slot]
-		if i := uint32(v) - 1; uint32(v>>32) == hash && string(in.bytes(i)) == s {
+		if i := uint32(v) - 1; uint32(v>>32) == hash && in.table.at(i) == s {
 			return pod.StringIndex(i), nil
 		}
 	}
-	if int64(len(in.packed))+int64(len(s))+1 > in.limits.packed {
+	if in.table.packed+int64(len(s))+1 > in.limits.packed {
 		return 0, fmt.Errorf("%w: string table: expected at most %d bytes, got more with %v %s",
 			pod.ErrTooLarge, in.limits.packed, at, quote(s, 0))
 	}
-	i := uint32(len(in.offsets))
+	i := uint32(in.table.n)
 	in.slots[slot] = uint64(hash)<<32 | uint64(i+1)
-	in.offsets = append(in.offsets, uint32(len(in.packed)))
-	in.packed = append(append(in.packed, s...), 0)
-	if len(in.offsets) > len(in.slots)/2 {
-		in.grow()
+	in.table.add(s)
+	if in.table.n > maxStrings(len(in.slots)) {
+		in.grow(2 * len(in.slots))
 	}
 	return pod.StringIndex(i), nil
 }
 
-// bytes are those of string i, without the NUL.
-func (in *interner) bytes(i uint32) []byte {
-	end := len(in.packed)
-	if int(i)+1 < len(in.offsets) {
-		end = int(in.offsets[i+1])
+// reserve makes room for n more strings.
+func (in *interner) reserve(n int) {
+	size := len(in.slots)
+	for maxStrings(size) < in.table.n+n {
+		size *= 2
 	}
-	return in.packed[in.offsets[i] : end-1]
+	if size > len(in.slots) {
+		in.grow(size)
+	}
 }
 
-// grow doubles the hash table. The strings are not read: the bits of the hash
-// that were kept suffice for up to 2^32 slots, and fewer strings than half of
-// them fit in the packed bytes.
-func (in *interner) grow() {
+// maxStrings is the most strings in a hash table of size slots.
+func maxStrings(size int) int { return size / 4 * 3 }
+
+// grow makes the hash table one of size slots, a power of two. The strings are not
+// read: the bits of the hash that were kept suffice for up to 2^32 slots, and fewer
+// strings than half of them fit in the packed bytes.
+func (in *interner) grow(size int) {
 	old := in.slots
-	in.slots = make([]uint64, 2*len(old))
-	mask := len(in.slots) - 1
+	in.slots = make([]uint64, size)
+	mask := size - 1
 	for _, v := range old {
 		if v == 0 {
 			continue
@@ -120,30 +118,68 @@ func (in *interner) grow() {
 	}
 }
 
-// payload is the StringTable section.
-func (in *interner) payload() ([]byte, error) {
-	size := pod.CountSize + pod.StringOffsetSize*uint64(len(in.offsets)) + uint64(len(in.packed))
+// payload is the StringTable section. The interner must not be used any more.
+func (in *interner) payload() (payload, error) {
+	t := in.table
+	size := pod.CountSize + pod.StringOffsetSize*uint64(t.n) + uint64(t.packed)
 	if err := in.limits.checkPayload(pod.SectionStringTable, size); err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, size)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(in.offsets)))
-	for _, off := range in.offsets {
-		b = binary.LittleEndian.AppendUint32(b, off)
-	}
-	return append(b, in.packed...), nil
+	return payload{
+		countPart(t.n),
+		recordsPart(t.n, pod.StringOffsetSize, func(dst []byte, i int) {
+			binary.LittleEndian.PutUint32(dst, t.offset(i))
+		}),
+		{t.packed, t.readPacked},
+	}, nil
 }
 
-// quote is s in quotes, cut to the surroundings of byte i where it is long.
-func quote(s string, i int) string {
-	const around = 40
-	from, to := max(0, i-around), min(len(s), i+around)
-	q := fmt.Sprintf("%q", s[from:to])
-	if from > 0 {
-		q = "…" + q
+// stringTable is a list of strings and where each starts in the packed bytes,
+// which are the strings one after the other with a NUL behind each. These are
+// made when they are read. The list grows in chunks, so that it is never copied.
+type stringTable struct {
+	chunks []*stringChunk
+	n      int
+	packed int64 // bytes
+}
+
+// chunkStrings is the number of strings of a chunk.
+const chunkStrings = 1 << 13
+
+type stringChunk struct {
+	strings [chunkStrings]string
+	offsets [chunkStrings]uint32
+}
+
+func (t *stringTable) add(s string) {
+	k := t.n % chunkStrings
+	if k == 0 {
+		t.chunks = append(t.chunks, &stringChunk{})
 	}
-	if to < len(s) {
-		q += "…"
+	c := t.chunks[len(t.chunks)-1]
+	c.strings[k], c.offsets[k] = s, uint32(t.packed)
+	t.n++
+	t.packed += int64(len(s)) + 1
+}
+
+func (t *stringTable) at(i uint32) string {
+	return t.chunks[i/chunkStrings].strings[i%chunkStrings]
+}
+
+func (t *stringTable) offset(i int) uint32 {
+	return t.chunks[i/chunkStrings].offsets[i%chunkStrings]
+}
+
+// readPacked fills dst with packed bytes from off on.
+func (t *stringTable) readPacked(dst []byte, off int64) {
+	i := sort.Search(t.n, func(i int) bool { return int64(t.offset(i)) > off }) - 1
+	skip := int(off - int64(t.offset(i))) // It may be the NUL that dst begins with.
+	for ; len(dst) > 0; i++ {
+		n := copy(dst, t.at(uint32(i))[skip:])
+		dst, skip = dst[n:], 0
+		if len(dst) > 0 {
+			dst[0] = 0
+			dst = dst[1:]
+		}
 	}
-	return q
 }

@@ -3,12 +3,12 @@ package container
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
 	"runtime"
-	"sync"
 
 	"github.com/zeebo/blake3"
 
@@ -16,69 +16,12 @@ import (
 	"example.com/tracecache/pod"
 )
 
-// Options say how [Encode] makes a buffer.
-type Options struct {
-	Method pod.Method
-
-	// Compressor is for [pod.MethodOodle]: [pod.CompressorSelkie] or
-	// [pod.CompressorMermaid], and 0 for Mermaid. It is 0 for other methods.
-	Compressor pod.Compressor
-
-	// Level is the method's; 0 is its default.
-	Level int
-
-	// BlockSizeExponent is the raw size of a block as a power of two,
-	// [pod.MinBlockSizeExponent] to [pod.MaxBlockSizeExponent], or for Oodle to
-	// [pod.MaxOodleBlockSizeExponent]; 0 stands for
-	// [pod.DefaultBlockSizeExponent].
-	BlockSizeExponent uint8
-
-	// Gate limits the work of all calls that share it; nil allows one call as
-	// many workers as there are processors.
-	Gate *Gate
-
-	// Progress, where set, is called with the raw size of each block that is
-	// done, from several goroutines at once. The sizes add up to the raw size.
-	Progress func(raw int)
-}
-
-// Codec is the codec of method and compressor. The error matches
-// [pod.ErrUnsupported] where they are not known.
-func (o Options) Codec() (codec.Codec, error) {
-	switch {
-	case o.Method == pod.MethodOodle:
-		return codec.ForOodle(o.Compressor)
-	case o.Compressor != 0:
-		return nil, fmt.Errorf("compressor: expected none for %v, got %v", o.Method, o.Compressor)
-	}
-	return codec.ForMethod(o.Method)
-}
-
-// Check is an error, naming the option and its value, where [Encode] would
-// refuse o. It matches [pod.ErrUnsupported] where the method is not known.
-func (o Options) Check() error {
-	c, err := o.Codec()
-	if err != nil {
-		return err
-	}
-	if err := c.CheckLevel(o.Level); err != nil {
-		return err
-	}
-	exp, most := o.BlockSizeExponent, uint8(pod.MaxBlockSizeExponent)
-	if o.Method == pod.MethodOodle {
-		most = pod.MaxOodleBlockSizeExponent
-	}
-	if exp != 0 && (exp < pod.MinBlockSizeExponent || exp > most) {
-		return fmt.Errorf("block size exponent: expected %d to %d, got %d", pod.MinBlockSizeExponent, most, exp)
-	}
-	return nil
-}
-
-// Encoded is a compressed buffer in memory. Blocks that did not get smaller
-// share memory with the raw bytes, which must not change as long as it is used.
+// Encoded is a compressed buffer. Its compressed blocks are in memory; one of
+// method 0 reads its bytes when it is written.
 type Encoded struct {
-	head   []byte   // header and block-size table
-	blocks [][]byte // stored bytes
+	head   []byte            // header and block-size table
+	blocks [][]byte          // stored bytes, nil for method 0
+	raw    *io.SectionReader // for method 0
 	size   int64
 
 	// Checksums are the CRC-32C of the stored blocks: of pieces of
@@ -89,29 +32,38 @@ type Encoded struct {
 // Size returns the number of bytes of the buffer.
 func (e *Encoded) Size() int64 { return e.size }
 
-// WriteTo writes the buffer's bytes to w. The error is that of w.
+// WriteTo writes the buffer's bytes to w. The error is that of w or, for method
+// 0, of the raw bytes' reader, which must give the same bytes as before.
 func (e *Encoded) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(e.head)
 	total := int64(n)
 	for _, block := range e.blocks {
 		if err != nil {
-			break
+			return total, err
 		}
 		n, err = w.Write(block)
 		total += int64(n)
 	}
-	return total, err
+	if err != nil || e.blocks != nil {
+		return total, err
+	}
+	stored, err := io.Copy(w, io.NewSectionReader(e.raw, 0, e.raw.Size()))
+	return total + stored, err
 }
 
 // Encode compresses raw into a buffer, block by block, and hashes it at the same
 // time. Where compression gains nothing the buffer is of method 0. The result
-// depends on raw, method, compressor, level and block size alone. It keeps the compressed
-// blocks in memory and beside them one block for each worker.
+// depends on the raw bytes, method, compressor, level and block size alone.
+//
+// Of the raw bytes one block for each worker is in memory at a time. They are
+// read once, or twice where compression gains nothing, from several goroutines,
+// and once more when a buffer of method 0 is written. The compressed blocks stay
+// in memory, with blocks that did not get smaller as they are.
 //
 // Once ctx is done Encode returns its error, at the latest when the blocks at
-// work are finished. The other errors are those of [Options.Check], and
-// [pod.ErrTooLarge] for more than 2^32-1 blocks.
-func Encode(ctx context.Context, raw []byte, opts Options) (*Encoded, error) {
+// work are finished. The other errors are those of [Options.Check], those of
+// reading raw, and [pod.ErrTooLarge] for more than 2^32-1 blocks.
+func Encode(ctx context.Context, raw *io.SectionReader, opts Options) (*Encoded, error) {
 	if err := opts.Check(); err != nil {
 		return nil, err
 	}
@@ -125,19 +77,11 @@ func Encode(ctx context.Context, raw []byte, opts Options) (*Encoded, error) {
 		opts.Progress = func(int) {}
 	}
 	e := encoder{ctx: ctx, raw: raw, opts: opts}
-	var hash [32]byte
-	var hashErr error
-	var wg sync.WaitGroup
-	wg.Go(func() { hash, hashErr = e.hash() })
 	out, h, err := e.encode()
-	wg.Wait()
-	if err == nil {
-		err = hashErr
-	}
 	if err != nil {
 		return nil, err
 	}
-	h.RawHash = hash
+	h.RawHash = e.hash
 	out.finish(h)
 	return out, nil
 }
@@ -145,22 +89,21 @@ func Encode(ctx context.Context, raw []byte, opts Options) (*Encoded, error) {
 // encoder is one call of [Encode].
 type encoder struct {
 	ctx  context.Context
-	raw  []byte
+	raw  *io.SectionReader
 	opts Options
 
-	// scratch holds what blocks are compressed into, a *[]byte for each worker.
-	// It belongs to the call because a block may be as large as 1 GiB.
-	scratch sync.Pool
+	// hash is that of the raw bytes, once the first pass over them is done.
+	hash   [32]byte
+	hashed bool
 }
 
 // encode makes the blocks, and the header without its hash and CRC.
 func (e *encoder) encode() (*Encoded, pod.BufferHeader, error) {
-	if e.opts.Method != pod.MethodNone && len(e.raw) > 0 {
+	if e.opts.Method != pod.MethodNone && e.raw.Size() > 0 {
 		out, h, err := e.compress()
-		if err != nil || out.size < int64(len(e.raw)) {
+		if err != nil || out.size < e.raw.Size() {
 			return out, h, err
 		}
-		e.opts.Progress = func(int) {} // All of it was reported already.
 	}
 	return e.store()
 }
@@ -168,7 +111,7 @@ func (e *encoder) encode() (*Encoded, pod.BufferHeader, error) {
 // compress makes the blocks and the block-size table of a compressed buffer.
 func (e *encoder) compress() (*Encoded, pod.BufferHeader, error) {
 	size := 1 << e.opts.BlockSizeExponent
-	n := pieces(len(e.raw), size)
+	n := e.pieces(size)
 	if int64(n) > math.MaxUint32 {
 		return nil, pod.BufferHeader{}, fmt.Errorf("%w: %d blocks of %d bytes: expected at most %d",
 			pod.ErrTooLarge, n, size, uint32(math.MaxUint32))
@@ -178,11 +121,9 @@ func (e *encoder) compress() (*Encoded, pod.BufferHeader, error) {
 		return nil, pod.BufferHeader{}, err
 	}
 	out := &Encoded{blocks: make([][]byte, n), Checksums: make([]uint32, n)}
-	err = e.opts.Gate.each(e.ctx, n, func(i int) {
-		raw := piece(e.raw, size, i)
-		out.blocks[i] = e.compressBlock(c, raw)
+	err = e.each(size, func(i int, s *scratch) {
+		out.blocks[i] = e.compressBlock(c, s)
 		out.Checksums[i] = crc32.Checksum(out.blocks[i], castagnoli)
-		e.opts.Progress(len(raw))
 	})
 	if err != nil {
 		return nil, pod.BufferHeader{}, err
@@ -200,57 +141,77 @@ func (e *encoder) compress() (*Encoded, pod.BufferHeader, error) {
 		CompressionLevel:  level,
 		BlockSizeExponent: e.opts.BlockSizeExponent,
 		BlockCount:        uint32(n),
-		TotalRawSize:      uint64(len(e.raw)),
+		TotalRawSize:      uint64(e.raw.Size()),
 	}, nil
 }
 
-// compressBlock returns the stored form of a block: compressed where that is
-// smaller, else the raw bytes themselves.
-func (e *encoder) compressBlock(c codec.Codec, raw []byte) []byte {
-	buf, _ := e.scratch.Get().(*[]byte)
-	if buf == nil {
-		b := make([]byte, min(len(e.raw), 1<<e.opts.BlockSizeExponent))
-		buf = &b
+// compressBlock returns the stored form of the block s.raw: compressed where
+// that is smaller, else the raw bytes.
+func (e *encoder) compressBlock(c codec.Codec, s *scratch) []byte {
+	s.stored = resize(s.stored, len(s.raw))
+	stored := s.stored[:c.Encode(s.stored, s.raw, e.opts.Level)]
+	if len(stored) == 0 {
+		stored = s.raw
 	}
-	defer e.scratch.Put(buf)
-	n := c.Encode(*buf, raw, e.opts.Level)
-	if n == 0 {
-		return raw
-	}
-	return append(make([]byte, 0, n), (*buf)[:n]...)
+	return append(make([]byte, 0, len(stored)), stored...)
 }
 
 // store makes a buffer of method 0.
 func (e *encoder) store() (*Encoded, pod.BufferHeader, error) {
-	n := pieces(len(e.raw), pod.RawPieceSize)
 	out := &Encoded{
 		head:      make([]byte, pod.BufferHeaderSize),
-		blocks:    [][]byte{e.raw},
-		size:      pod.BufferHeaderSize + int64(len(e.raw)),
-		Checksums: make([]uint32, n),
+		raw:       e.raw,
+		size:      pod.BufferHeaderSize + e.raw.Size(),
+		Checksums: make([]uint32, e.pieces(pod.RawPieceSize)),
 	}
-	err := e.opts.Gate.each(e.ctx, n, func(i int) {
-		raw := piece(e.raw, pod.RawPieceSize, i)
-		out.Checksums[i] = crc32.Checksum(raw, castagnoli)
-		e.opts.Progress(len(raw))
+	err := e.each(pod.RawPieceSize, func(i int, s *scratch) {
+		out.Checksums[i] = crc32.Checksum(s.raw, castagnoli)
 	})
-	return out, pod.BufferHeader{Method: pod.MethodNone, BlockCount: 1, TotalRawSize: uint64(len(e.raw))}, err
+	return out, pod.BufferHeader{Method: pod.MethodNone, BlockCount: 1, TotalRawSize: uint64(e.raw.Size())}, err
 }
 
-// hash returns the hash of the raw bytes. It takes one slot of the gate for as
-// long as a few blocks take, so that none of many sections hashed at once keeps
-// the others from their turn.
-func (e *encoder) hash() (sum [32]byte, err error) {
-	const size = 1 << 20
-	h := blake3.New()
-	for i := range pieces(len(e.raw), size) {
-		err := e.opts.Gate.do(e.ctx, func() { _, _ = h.Write(piece(e.raw, size, i)) })
-		if err != nil {
-			return sum, err
+// each reads the raw bytes in pieces of size bytes and runs f on each, side by
+// side. The first time it hashes them as well and reports their sizes. Pieces
+// are hashed by whoever reads them, in order, while they are in the processor's
+// cache.
+func (e *encoder) each(size int, f func(i int, s *scratch)) error {
+	first := !e.hashed
+	hash, turns := blake3.New(), newTurns()
+	err := e.opts.Gate.each(e.ctx, e.pieces(size), func(i int, s *scratch) error {
+		off := int64(i) * int64(size)
+		s.raw = resize(s.raw, int(min(int64(size), e.raw.Size()-off)))
+		n, err := e.raw.ReadAt(s.raw, off)
+		if n == len(s.raw) {
+			err = nil // It may be io.EOF.
+		} else if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
 		}
+		if first {
+			turns.do(i, func() { _, _ = hash.Write(s.raw) }) // With an error too: others wait for it.
+		}
+		if err != nil {
+			return err
+		}
+		f(i, s)
+		if first {
+			e.opts.Progress(len(s.raw))
+		}
+		return nil
+	})
+	if first && err == nil {
+		hash.Sum(e.hash[:0])
+		e.hashed = true
 	}
-	h.Sum(sum[:0])
-	return sum, nil
+	return err
+}
+
+// pieces is the number of pieces of size bytes, the last one shorter, that the
+// raw bytes make.
+func (e *encoder) pieces(size int) int {
+	if e.raw.Size() == 0 {
+		return 0
+	}
+	return int((e.raw.Size()-1)/int64(size) + 1)
 }
 
 // finish writes the header, whose other fields are set, in front of the
@@ -261,19 +222,4 @@ func (e *Encoded) finish(h pod.BufferHeader) {
 	h.Append(e.head[:0])
 	h.Crc32 = crc32.ChecksumIEEE(e.head[offMethod:])
 	h.Append(e.head[:0])
-}
-
-// pieces is the number of pieces of size bytes, the last one shorter, that n
-// bytes make.
-func pieces(n, size int) int {
-	if n == 0 {
-		return 0
-	}
-	return (n-1)/size + 1
-}
-
-// piece is piece i of b.
-func piece(b []byte, size, i int) []byte {
-	b = b[i*size:]
-	return b[:min(size, len(b))]
 }

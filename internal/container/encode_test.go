@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,10 +20,15 @@ import (
 	"example.com/tracecache/pod"
 )
 
+// reader is what [container.Encode] takes.
+func reader(raw []byte) *io.SectionReader {
+	return io.NewSectionReader(bytes.NewReader(raw), 0, int64(len(raw)))
+}
+
 // encode is the bytes of an encoded buffer and its checksums.
 func encode(t testing.TB, raw []byte, opts container.Options) ([]byte, []uint32) {
 	t.Helper()
-	e, err := container.Encode(t.Context(), raw, opts)
+	e, err := container.Encode(t.Context(), reader(raw), opts)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	n, err := e.WriteTo(&out)
@@ -164,7 +170,7 @@ func TestGateIsShared(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			_, err := container.Encode(t.Context(), names(100_000), container.Options{
+			_, err := container.Encode(t.Context(), reader(names(100_000)), container.Options{
 				Method: pod.MethodZstd, BlockSizeExponent: 10, Gate: gate,
 				Progress: func(int) { // Called while the block's slot is held.
 					n := running.Add(1)
@@ -198,7 +204,7 @@ func TestEncodeCancelled(t *testing.T) {
 	for _, method := range methods {
 		ctx, cancel := context.WithCancel(t.Context())
 		var done atomic.Int64
-		e, err := container.Encode(ctx, names(3<<20), container.Options{
+		e, err := container.Encode(ctx, reader(names(3<<20)), container.Options{
 			Method: method, Gate: container.NewGate(1), // Cancelled while the second of 12 blocks is at work.
 			Progress: func(int) {
 				if done.Add(1) == 2 {
@@ -210,7 +216,7 @@ func TestEncodeCancelled(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, int64(2), done.Load(), "%v: blocks after the end", method)
 
-		_, err = container.Encode(ctx, nil, container.Options{Method: method})
+		_, err = container.Encode(ctx, reader(nil), container.Options{Method: method})
 		assert.NoError(t, err, "nothing is left to do")
 	}
 }
@@ -230,7 +236,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"block size exponent: expected 10 to 30, got 9":        {Method: pod.MethodLZ4, BlockSizeExponent: 9},
 		"block size exponent: expected 10 to 30, got 31":       {BlockSizeExponent: 31},
 	} {
-		e, err := container.Encode(t.Context(), names(10), opts)
+		e, err := container.Encode(t.Context(), reader(names(10)), opts)
 		assert.Nil(t, e)
 		assert.EqualError(t, err, want)
 		assert.EqualError(t, opts.Check(), want)
@@ -253,11 +259,67 @@ func (l *limited) Write(p []byte) (int, error) {
 }
 
 func TestWriteToFails(t *testing.T) {
-	e, err := container.Encode(t.Context(), mixed(5000), container.Options{Method: pod.MethodLZ4, BlockSizeExponent: 10})
+	e, err := container.Encode(t.Context(), reader(mixed(5000)), container.Options{Method: pod.MethodLZ4, BlockSizeExponent: 10})
 	require.NoError(t, err)
 	for room := range e.Size() {
 		n, err := e.WriteTo(&limited{int(room)})
 		require.ErrorIs(t, err, errFull)
 		require.Equal(t, room, n)
+	}
+}
+
+// failingReader gives zeros up to byte at and then err.
+type failingReader struct {
+	at  int64
+	err error
+}
+
+func (f failingReader) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	if off+int64(len(p)) <= f.at {
+		return len(p), nil
+	}
+	return int(max(0, f.at-off)), f.err
+}
+
+// TestEncodeReadFails: whoever waits for its turn behind the block that cannot be
+// read goes on.
+func TestEncodeReadFails(t *testing.T) {
+	errRead := errors.New("read")
+	for _, method := range methods {
+		for _, at := range []int64{0, 1, 500_000, 999_999} {
+			for err, want := range map[error]error{errRead: errRead, io.EOF: io.ErrUnexpectedEOF} {
+				raw := io.NewSectionReader(failingReader{at, err}, 0, 1_000_000)
+				e, err := container.Encode(t.Context(), raw, container.Options{
+					Method: method, BlockSizeExponent: 10, Gate: container.NewGate(4),
+				})
+				assert.Nil(t, e)
+				assert.ErrorIs(t, err, want, "%v at %d", method, at)
+			}
+		}
+	}
+	raw := io.NewSectionReader(failingReader{1_000_000, nil}, 0, 1_000_000)
+	_, err := container.Encode(t.Context(), raw, container.Options{Method: pod.MethodLZ4})
+	assert.NoError(t, err)
+}
+
+// TestEncodeAllocatesPerBlock: a block costs the memory that it is kept in, and
+// reading and compressing it none.
+func TestEncodeAllocatesPerBlock(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector drops pooled memory")
+	}
+	for _, method := range methods {
+		gate := container.NewGate(1)
+		allocs := func(blocks int) float64 {
+			raw := reader(names(blocks << 14))
+			return testing.AllocsPerRun(5, func() {
+				_, err := container.Encode(t.Context(), raw, container.Options{Method: method, BlockSizeExponent: 14, Gate: gate})
+				assert.NoError(t, err)
+			})
+		}
+		few, many := allocs(16), allocs(16+64)
+		t.Logf("%v: %v for 64 blocks more", method, many-few)
+		assert.LessOrEqual(t, many-few, 65.0, "%v", method)
 	}
 }
