@@ -25,6 +25,7 @@ type Cache struct {
 	memory     cell[Memory]
 	callstacks cell[Callstacks]
 	symbols    cell[Symbols]
+	bounds     cell[moduleBounds]
 }
 
 // Open opens the cache file path. It reads the header and the directory only.
@@ -36,7 +37,8 @@ func Open(path string, opts ...Option) (*Cache, error) {
 }
 
 // NewReader opens the cache of size bytes that r holds, which may be slow or far
-// away: only what is needed is read. r must allow parallel calls, from goroutines
+// away: only what is needed is read, in few reads. What stands behind a section's
+// tables is read with them, and up to 1 MiB of it kept. r must allow parallel calls, from goroutines
 // of the Cache too, where a panic of r ends the program; it is not closed by the
 // Cache. A read that fills its buffer counts as a success whatever its error.
 // Errors are those of [Open].

@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"example.com/tracecache/internal/gen"
 	"example.com/tracecache/lazy"
 	"example.com/tracecache/pod"
+	"example.com/tracecache/writer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -147,8 +149,10 @@ func (r exitingReader) ReadAt(p []byte, off int64) (int, error) {
 // A reader that ends the goroutine it is called on leaves nobody waiting, and
 // nothing undecoded is taken for decoded.
 func TestReaderThatExits(t *testing.T) {
-	b := readForeign(t, "blocks")
-	c, err := lazy.NewReader(exitingReader{bytes.NewReader(b)}, int64(len(b)))
+	var b bytes.Buffer // more than is read ahead
+	_, err := writer.Write(&b, gen.Model(gen.Config{Seed: 4, Symbols: 20_000, Callstacks: 10}), writer.WithCodec(pod.MethodNone))
+	require.NoError(t, err)
+	c, err := lazy.NewReader(exitingReader{bytes.NewReader(b.Bytes())}, int64(b.Len()))
 	require.NoError(t, err)
 	failed := 0
 	for _, get := range accessors {

@@ -1,7 +1,5 @@
 package lazy
 
-import "example.com/tracecache/internal/bounds"
-
 // Find is the symbol at or before pc (floor): the first name among the entries
 // of the greatest address that is not above pc. An exact hit always answers.
 // Else there is none where these entries are a hole, or where Metadata names
@@ -23,6 +21,7 @@ const (
 	OutsideModules Reason = 3 // the address is in no module
 	InHole         Reason = 4 // the function before the address has ended
 	UnknownModules Reason = 5 // Metadata is damaged, and only exact hits count
+	NotAtStart     Reason = 6 // no symbol starts at the address, of [Cache.LookupExact] only
 )
 
 // String is the reason in words: "in a hole".
@@ -40,6 +39,8 @@ func (r Reason) String() string {
 		return "in a hole"
 	case UnknownModules:
 		return "module bounds are not known"
+	case NotAtStart:
+		return "no symbol at this address"
 	}
 	return "unknown reason"
 }
@@ -70,22 +71,9 @@ func (s *Symbols) find(pc uint64) (Symbol, Reason) {
 	}
 	addr := s.sorted[i].Address
 	name, named := s.firstName(i, addr)
-	module := s.modules.bounds.At(pc)
-	if named && addr == pc {
-		return Symbol{Name: name, Address: addr, Module: s.modules.name(module)}, Found
-	}
-	switch {
-	case s.modules.err != nil:
-		if !named {
-			return Symbol{}, InHole
-		}
-		return Symbol{}, UnknownModules
-	case s.modules.bounded() && module == bounds.None:
-		return Symbol{}, OutsideModules
-	case s.modules.bounded() && module != s.modules.bounds.At(addr):
-		return Symbol{}, BeforeFirst
-	case !named:
-		return Symbol{}, InHole
+	module, reason := s.modules.judge(pc, addr, named)
+	if reason != Found {
+		return Symbol{}, reason
 	}
 	return Symbol{Name: name, Address: addr, Offset: pc - addr, Module: s.modules.name(module)}, Found
 }

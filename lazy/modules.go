@@ -13,13 +13,41 @@ type moduleMap struct {
 }
 
 func newModuleMap(modules []pod.ModuleInfo, strings *Strings) moduleMap {
-	ranges := make([]bounds.Module, len(modules))
 	names := make([]string, len(modules))
 	for i, mod := range modules {
-		ranges[i] = bounds.Module{Base: mod.Base, Size: mod.Size}
 		names[i] = strings.name(mod.Name)
 	}
-	return moduleMap{bounds: bounds.New(ranges), names: names}
+	return moduleMap{bounds: bounds.New(ranges(modules)), names: names}
+}
+
+// ranges are where modules say that they lie.
+func ranges(modules []pod.ModuleInfo) []bounds.Module {
+	r := make([]bounds.Module, len(modules))
+	for i, mod := range modules {
+		r[i] = bounds.Module{Base: mod.Base, Size: mod.Size}
+	}
+	return r
+}
+
+// judge says whether an entry at addr, a name or a hole, is an answer for pc, which
+// is at or above it, and which module pc is in.
+func (m *moduleMap) judge(pc, addr uint64, named bool) (module int, r Reason) {
+	module = m.bounds.At(pc)
+	switch {
+	case named && addr == pc:
+		return module, Found
+	case m.err != nil && named:
+		return module, UnknownModules
+	case m.err != nil:
+		return module, InHole
+	case m.bounded() && module == bounds.None:
+		return module, OutsideModules
+	case m.bounded() && module != m.bounds.At(addr):
+		return module, BeforeFirst
+	case !named:
+		return module, InHole
+	}
+	return module, Found
 }
 
 // bounded reports whether there are modules at all.

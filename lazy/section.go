@@ -27,6 +27,9 @@ type section struct {
 	raw    []byte            // all of the decoded section, nil until opened
 	blocks []block
 	err    error // why the section cannot be opened, final
+
+	recordsMu sync.RWMutex // held to write over decoded records, or to read them before
+	named     bool         // names have been written over the records, and these are no longer as stored
 }
 
 // block is the state of one block. Its bytes in raw may be read when done is
@@ -35,6 +38,8 @@ type block struct {
 	mu   sync.Mutex
 	done atomic.Bool
 	err  error // of the bytes, final
+
+	ordered atomic.Bool // of symbols: their addresses were seen to ascend
 }
 
 // open reads the buffer's header and block table and takes the memory that the

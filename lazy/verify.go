@@ -23,6 +23,7 @@ func (c *Cache) Verify(ctx context.Context) error {
 	if c.closed.Load() {
 		return ErrClosed
 	}
+	c.file.Forget()
 	v := &verifier{c: c, strings: -1, modules: -1}
 	for _, id := range pod.Sections {
 		if err := v.section(ctx, id); err != nil {

@@ -35,10 +35,12 @@ type source interface {
 }
 
 // NewReader opens the cache of size bytes that r holds. Reads of r happen in
-// parallel; r is not closed. Errors are those of [Open], except that there is no
-// file to be missing.
+// parallel; r is not closed. Each read is taken to be slow: the tables of a
+// section are read together with what stands behind them, and at most 1 MiB of
+// this is kept until the File goes. Errors are those of [Open], except that there
+// is no file to be missing.
 func NewReader(r io.ReaderAt, size int64) (*File, error) {
-	return open("", size, readerSource{r})
+	return open("", size, newAheadSource(r, size))
 }
 
 // OpenBytes opens the cache that b holds. b must not change while the File is

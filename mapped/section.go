@@ -15,10 +15,17 @@ type Section struct {
 	file *File
 }
 
+// tableSize is room for a section's header and the block table of 250 MB.
+const tableSize = 4 << 10
+
 // ReadAt fills p from offset off of the section, or fails as [File.ReadAt].
 func (s Section) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 || off > s.Size || int64(len(p)) > s.Size-off {
 		return 0, fmt.Errorf("%w: %d bytes at %#x of a section of %d bytes wanted", pod.ErrCorrupt, len(p), off, s.Size)
+	}
+	if off == 0 {
+		// Who reads the header goes on with the block table and a block.
+		s.file.readAhead(s.Off, max(int64(len(p)), tableSize), aheadSize)
 	}
 	if err := s.file.ReadAt(p, s.Off+off); err != nil {
 		return 0, err
@@ -56,6 +63,7 @@ func (f *File) ChecksumTable(id pod.Section, blocks int) ([]byte, error) {
 			return nil, f.fault(id, off, fmt.Errorf("%w: checksum table of %d bytes overlaps section %v", pod.ErrCorrupt, size, other))
 		}
 	}
+	f.readAhead(off, size, aheadSize) // with the section behind it
 	table := make([]byte, size)
 	if err := f.ReadAt(table, off); err != nil {
 		return nil, f.fault(id, off, fmt.Errorf("checksum table: %w", err))

@@ -1,0 +1,319 @@
+package lazy
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+
+	"example.com/tracecache/internal/bounds"
+	"example.com/tracecache/pod"
+)
+
+// NotFoundError says that a cache has no name for an address, and why. It matches
+// [ErrNotFound].
+type NotFoundError struct {
+	Address uint64
+	Reason  Reason // not Found
+}
+
+// Error is the address and the reason: "0x1234: in a hole".
+func (e *NotFoundError) Error() string { return fmt.Sprintf("%#x: %v", e.Address, e.Reason) }
+
+// Unwrap is [ErrNotFound].
+func (e *NotFoundError) Unwrap() error { return ErrNotFound }
+
+// Lookup is the symbol at or before pc, by the rules of [Symbols.Find], for those
+// who have a few addresses: it does not wait for whole sections. Where the symbols
+// are loaded they answer. Else only the blocks that the search and the name touch
+// are decoded: of n blocks of Symbols about log2(n), and some 6 of the other
+// sections. They are kept, for the next call and for a load, which decodes what is
+// missing.
+//
+// Where there is no name the error is a [NotFoundError], which matches
+// [ErrNotFound] and has the reason. Damage in a block that is touched is the error
+// of its section; where it is in Metadata only exact hits are answered and
+// [Cache.BoundsErr] says why.
+//
+// What is touched is checked by its checksums, and addresses by their order. A
+// whole load checks what Lookup does not see: that all addresses ascend and all
+// lists are within their section, and with [WithHashCheck] the hash. Where Lookup
+// itself sees addresses out of order, or very many entries at one address, and
+// always with WithHashCheck, it loads the symbols and answers from them. In a file
+// that Verify finds nothing wrong with, the answers are those of Find.
+//
+// The strings stay valid after Close.
+func (c *Cache) Lookup(pc uint64) (Symbol, error) {
+	sym, reason, err := c.lookup(pc)
+	switch {
+	case err != nil:
+		return Symbol{}, err
+	case reason != Found:
+		return Symbol{}, &NotFoundError{Address: pc, Reason: reason}
+	}
+	return sym, nil
+}
+
+// LookupExact is the name of exactly the address addr, that of [Symbols.Resolve].
+// It costs, checks and fails as [Cache.Lookup]. Where a symbol before addr reaches
+// over it the reason is [NotAtStart].
+func (c *Cache) LookupExact(addr uint64) (string, error) {
+	sym, reason, err := c.lookup(addr)
+	switch {
+	case err != nil:
+		return "", err
+	case reason == Found && sym.Offset != 0:
+		reason = NotAtStart
+	}
+	if reason != Found {
+		return "", &NotFoundError{Address: addr, Reason: reason}
+	}
+	return sym.Name, nil
+}
+
+// BoundsErr is the error of the Metadata section where it is damaged and
+// [Cache.Lookup] answers exact hits only, as [Symbols.BoundsErr] is. It decodes
+// the modules, if they are not yet. An error of the moment is told too.
+func (c *Cache) BoundsErr() error {
+	if c.closed.Load() {
+		return ErrClosed
+	}
+	if c.wholeOnly() {
+		s, err := c.Symbols()
+		if err != nil {
+			return err
+		}
+		return s.BoundsErr()
+	}
+	_, err := c.bounds.get(context.Background(), c.loadBounds)
+	return err
+}
+
+// wholeOnly reports whether look-ups are answered by the loaded symbols: they are
+// there, or a part of a section must not be trusted without the rest.
+func (c *Cache) wholeOnly() bool { return c.symbols.val.Load() != nil || c.opts.hashCheck }
+
+func (c *Cache) lookup(pc uint64) (Symbol, Reason, error) {
+	if c.closed.Load() {
+		return Symbol{}, 0, ErrClosed
+	}
+	if !c.wholeOnly() {
+		sym, reason, err := c.partialLookup(pc)
+		if !errors.Is(err, errWhole) {
+			return sym, reason, err
+		}
+	}
+	s, err := c.Symbols()
+	if err != nil {
+		return Symbol{}, 0, err
+	}
+	if sym, ok := s.Find(pc); ok {
+		return sym, Found, nil
+	}
+	return Symbol{}, s.Explain(pc), nil
+}
+
+// errWhole says that the blocks at hand cannot answer and the whole section can.
+var errWhole = errors.New("the whole section is needed")
+
+// partialLookup is Find on sections of which only some blocks are decoded.
+func (c *Cache) partialLookup(pc uint64) (Symbol, Reason, error) {
+	f, reason, err := c.floor(pc)
+	if err != nil || reason != Found {
+		return Symbol{}, reason, err
+	}
+	name, err := c.firstName(&f)
+	if err != nil {
+		return Symbol{}, 0, err
+	}
+	modules := moduleMap{}
+	b, err := c.bounds.get(context.Background(), c.loadBounds)
+	switch {
+	case err == nil:
+		modules.bounds = b.bounds
+	case final(err):
+		modules.err = err
+	default:
+		return Symbol{}, 0, err
+	}
+	module, reason := modules.judge(pc, f.addr, name != "")
+	if reason != Found {
+		return Symbol{}, reason, nil
+	}
+	sym := Symbol{Name: name, Address: f.addr, Offset: pc - f.addr}
+	if module != bounds.None {
+		if sym.Module, err = c.name(b.names[module]); err != nil {
+			return Symbol{}, 0, err
+		}
+	}
+	return sym, Found, nil
+}
+
+// floorEntries are the entries of the greatest address that is not above the one
+// asked for.
+type floorEntries struct {
+	addr  uint64
+	n     int // entries, of which names has the first
+	names [floorNames]pod.StringIndex
+}
+
+// floorNames is how many entries of one address are looked at for a name.
+const floorNames = 16
+
+// firstName is the first name among the entries; empty where they are a hole.
+func (c *Cache) firstName(f *floorEntries) (string, error) {
+	for _, i := range f.names[:min(f.n, floorNames)] {
+		if name, err := c.name(i); err != nil || name != "" {
+			return name, err
+		}
+	}
+	if f.n > floorNames {
+		return "", errWhole
+	}
+	return "", nil
+}
+
+// floor finds the entries at or before pc. The reason is Found, NoSymbols or
+// BeforeFirst.
+func (c *Cache) floor(pc uint64) (floorEntries, Reason, error) {
+	s := &c.sections[pod.SectionSymbols]
+	if err := s.open(); err != nil {
+		return floorEntries{}, 0, err
+	}
+	p := c.payload(s)
+	n, list := p.counted(s, pod.SymbolEntrySize, "symbols")
+	if p.err != nil {
+		return floorEntries{}, 0, p.err
+	}
+	if n == 0 {
+		return floorEntries{}, NoSymbols, nil
+	}
+	s.recordsMu.RLock()
+	defer s.recordsMu.RUnlock()
+	if s.named {
+		return floorEntries{}, 0, errWhole // which is there, or will be in a moment
+	}
+	e := entryBlocks{s: s, list: list, n: int(n), per: max(s.blockSize()/pod.SymbolEntrySize, 1)}
+	return e.floor(pc)
+}
+
+// entryBlocks are the entries of a section of which not all blocks are decoded. In
+// front of the entries stands their count, which shifts them against the blocks by
+// 4 bytes. So a block boundary cuts only the last 4 bytes of an entry off, which
+// mean nothing: block i has the address and the name of all its entries.
+type entryBlocks struct {
+	s    *section
+	list []byte
+	n    int // entries
+	per  int // entries in each block but the last
+}
+
+func (e *entryBlocks) addr(i int) uint64 {
+	return binary.LittleEndian.Uint64(e.list[i*pod.SymbolEntrySize:])
+}
+
+func (e *entryBlocks) name(i int) pod.StringIndex {
+	return pod.StringIndex(binary.LittleEndian.Uint32(e.list[i*pod.SymbolEntrySize+8:]))
+}
+
+func (e *entryBlocks) first(block int) int { return block * e.per }
+func (e *entryBlocks) last(block int) int  { return min((block+1)*e.per, e.n) - 1 }
+
+// ready decodes a block and sees that its addresses ascend.
+func (e *entryBlocks) ready(block int) error {
+	if err := e.s.decode(block); err != nil {
+		return err
+	}
+	ordered := &e.s.blocks[block].ordered
+	if ordered.Load() {
+		return nil
+	}
+	prev := uint64(0)
+	for i := e.first(block); i <= e.last(block); i++ {
+		addr := e.addr(i)
+		if addr < prev {
+			return errWhole
+		}
+		prev = addr
+	}
+	ordered.Store(true)
+	return nil
+}
+
+func (e *entryBlocks) floor(pc uint64) (f floorEntries, r Reason, err error) {
+	lo, hi := 0, (e.n-1)/e.per+1 // lo starts at or before pc, hi behind it
+	if err := e.ready(lo); err != nil {
+		return f, 0, err
+	}
+	if e.addr(0) > pc {
+		return f, BeforeFirst, e.endsAbove(e.addr(0))
+	}
+	for above := ^uint64(0); hi-lo > 1; {
+		mid := int(uint(lo+hi) >> 1)
+		if err := e.ready(mid); err != nil {
+			return f, 0, err
+		}
+		first := e.addr(e.first(mid))
+		if first < e.addr(e.last(lo)) || e.addr(e.last(mid)) > above {
+			return f, 0, errWhole
+		}
+		if first <= pc {
+			lo = mid
+		} else {
+			hi, above = mid, first
+		}
+	}
+	end := e.search(lo, func(addr uint64) bool { return addr > pc })
+	f.addr = e.addr(end - 1)
+	start, err := e.runStart(lo, f.addr)
+	if err != nil {
+		return f, 0, err
+	}
+	f.n = end - start
+	for i := range min(f.n, floorNames) {
+		f.names[i] = e.name(start + i)
+	}
+	return f, Found, nil
+}
+
+// endsAbove sees that the last block is not below addr, as blocks in descending
+// order would have it.
+func (e *entryBlocks) endsAbove(addr uint64) error {
+	end := (e.n - 1) / e.per
+	if err := e.ready(end); err != nil {
+		return err
+	}
+	if e.addr(e.first(end)) < addr {
+		return errWhole
+	}
+	return nil
+}
+
+// search is the first entry of a block, or the one behind its last, of which
+// over, once true always true, is true.
+func (e *entryBlocks) search(block int, over func(addr uint64) bool) int {
+	first := e.first(block)
+	return first + sort.Search(e.last(block)+1-first, func(i int) bool { return over(e.addr(first + i)) })
+}
+
+// runStart is the first entry of an address that block has. It looks into one
+// block before, where entries of that address may begin.
+func (e *entryBlocks) runStart(block int, addr uint64) (int, error) {
+	from := func(a uint64) bool { return a >= addr }
+	start := e.search(block, from)
+	if block == 0 || start > e.first(block) {
+		return start, nil
+	}
+	if err := e.ready(block - 1); err != nil {
+		return 0, err
+	}
+	if e.addr(e.last(block-1)) > addr {
+		return 0, errWhole
+	}
+	start = e.search(block-1, from)
+	if block > 1 && start == e.first(block-1) {
+		return 0, errWhole // the block has this address only, and maybe not alone
+	}
+	return start, nil
+}

@@ -1,0 +1,165 @@
+package lazy
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"example.com/tracecache/internal/gen"
+	"example.com/tracecache/pod"
+	"example.com/tracecache/trace"
+	"example.com/tracecache/writer"
+)
+
+// decoded is the number of blocks of all sections that have been decoded.
+func (c *Cache) decoded() (n int) {
+	for i := range c.sections {
+		for k := range c.sections[i].blocks {
+			if c.sections[i].blocks[k].done.Load() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+type largeFile struct {
+	model *trace.Model
+	b     []byte
+}
+
+// large is the file of many symbols that look-ups are counted on.
+var large = sync.OnceValues(func() (largeFile, error) {
+	n := 1_000_000
+	if testing.Short() {
+		n = 200_000
+	}
+	f := largeFile{model: gen.Model(gen.Config{Seed: 1, Symbols: n, Holes: n / 4, Callstacks: n / 100})}
+	var b bytes.Buffer
+	_, err := writer.Write(&b, f.model)
+	f.b = b.Bytes()
+	return f, err
+})
+
+// largeAddresses are addresses of the file, random ones and those of entries at both
+// sides of a block's start.
+func largeAddresses(m *trace.Model) (addrs []uint64) {
+	rng := rand.New(rand.NewPCG(1, 21))
+	for range 100 {
+		addrs = append(addrs, m.Symbols[rng.IntN(len(m.Symbols))].Address+rng.Uint64N(2))
+	}
+	const perBlock = 256 << 10 / 16
+	for i := perBlock; i < len(m.Symbols); i += 3 * perBlock {
+		addrs = append(addrs, m.Symbols[i-1].Address, m.Symbols[i].Address-1, m.Symbols[i].Address, m.Symbols[i].Address+1)
+	}
+	return append(addrs, 0, m.Symbols[0].Address, math.MaxUint64, m.Modules[7].Base, m.Modules[7].Base+m.Modules[7].Size)
+}
+
+// rangeReader counts reads, each a request to a server far away.
+type rangeReader struct {
+	io.ReaderAt
+	ranges, bytes int
+}
+
+func (r *rangeReader) ReadAt(p []byte, off int64) (int, error) {
+	r.ranges++
+	r.bytes += len(p)
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+// Opening a cache and looking up one address decodes at most 8 + log2(n) blocks, n
+// those of Symbols, and over a slow reader takes at most 16 reads.
+func TestLookupTouchesLittle(t *testing.T) {
+	f, err := large()
+	require.NoError(t, err)
+	var blocks, ranges, size, mostBlocks, mostRanges int
+	addrs := largeAddresses(f.model)
+	for _, addr := range addrs {
+		r := &rangeReader{ReaderAt: bytes.NewReader(f.b)}
+		c, err := NewReader(r, int64(len(f.b)))
+		require.NoError(t, err)
+		if _, err = c.Lookup(addr); err != nil {
+			require.ErrorIs(t, err, ErrNotFound)
+		}
+		n, of := c.decoded(), len(c.sections[pod.SectionSymbols].blocks)
+		require.LessOrEqual(t, float64(n), 8+math.Log2(float64(of)), "blocks, %#x", addr)
+		require.LessOrEqual(t, r.ranges, 16, "ranges, %#x", addr)
+		blocks, ranges, size = blocks+n, ranges+r.ranges, size+r.bytes
+		mostBlocks, mostRanges = max(mostBlocks, n), max(mostRanges, r.ranges)
+
+		before := r.ranges
+		_, _ = c.Lookup(addr)
+		_, _ = c.LookupExact(addr)
+		assert.Equal(t, n, c.decoded(), "the same blocks")
+		assert.Equal(t, before, r.ranges, "what is decoded is kept")
+	}
+	k := len(addrs)
+	t.Logf("%d symbols: %d blocks of %d at most, %d on average; %d ranges at most, %d on average, of %d KB",
+		len(f.model.Symbols), mostBlocks, len(f.model.Symbols)/(256<<10/16), blocks/k, mostRanges, ranges/k, size/k/1000)
+}
+
+// A load after look-ups decodes what they left, and only that: a mark that is made
+// in every decoded block is still there.
+func TestLoadAfterLookupDecodesTheRest(t *testing.T) {
+	m := gen.Model(gen.Config{Seed: 2, Symbols: 3000, Holes: 100})
+	var b bytes.Buffer
+	_, err := writer.Write(&b, m, writer.WithBlockSize(1<<10))
+	require.NoError(t, err)
+	c, err := OpenBytes(b.Bytes())
+	require.NoError(t, err)
+	for _, i := range []int{5, 700, 2900} {
+		_, err := c.Lookup(m.Symbols[i].Address)
+		require.NoError(t, err)
+	}
+	fresh, err := OpenBytes(b.Bytes())
+	require.NoError(t, err)
+	for _, id := range []pod.Section{pod.SectionStringTable, pod.SectionSymbols} {
+		want, err := fresh.sections[id].load(t.Context())
+		require.NoError(t, err)
+		s := &c.sections[id]
+		marked := map[int]bool{}
+		for i := range s.blocks {
+			if s.blocks[i].done.Load() {
+				off, n := s.buf.RawRange(i)
+				s.raw[off+n-1] ^= 0xa5
+				marked[int(off+n-1)] = true
+			}
+		}
+		require.NotEmpty(t, marked)
+		require.Less(t, len(marked), len(s.blocks)/2)
+		got, err := s.load(t.Context())
+		require.NoError(t, err)
+		for i := range got {
+			if marked[i] {
+				want[i] ^= 0xa5
+			}
+		}
+		require.Equal(t, want, got, "%v", id)
+	}
+}
+
+// Records that names were written over are not read as they were stored.
+func TestLookupAfterNamesAreWritten(t *testing.T) {
+	m := gen.Model(gen.Config{Seed: 3, Symbols: 100})
+	var b bytes.Buffer
+	_, err := writer.Write(&b, m)
+	require.NoError(t, err)
+	c, err := OpenBytes(b.Bytes())
+	require.NoError(t, err)
+	_, err = c.Lookup(m.Symbols[0].Address)
+	require.NoError(t, err)
+	s := &c.sections[pod.SectionSymbols]
+	s.recordsMu.Lock()
+	s.named = true // as a load does that is about to hand the symbols out
+	s.recordsMu.Unlock()
+	name, err := c.LookupExact(m.Symbols[42].Address)
+	require.NoError(t, err)
+	assert.Equal(t, m.Symbols[42].Name, name)
+	assert.NotNil(t, c.symbols.val.Load())
+}
