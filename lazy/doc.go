@@ -18,6 +18,10 @@
 //		fmt.Printf("%s+%#x\n", sym.Name, sym.Offset)
 //	}
 //
+// Who has a few addresses only need not wait for whole sections: [Cache.Lookup]
+// decodes the blocks that its answer is in, a few MB of a cache of any size, also
+// over a slow reader. Many addresses are answered faster by [Symbols].
+//
 // # Errors
 //
 // Errors match the sentinels of this package with errors.Is; errors.As with a

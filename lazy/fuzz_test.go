@@ -1,6 +1,8 @@
 package lazy_test
 
 import (
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,6 +26,7 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		defer c.Close()
+		lookUp(t, b, c)
 		for id, get := range accessors {
 			err := get(c)
 			require.True(t, err == nil || documented(err), "%v: %v", id, err)
@@ -41,6 +44,32 @@ func FuzzFile(f *testing.F) {
 			require.True(t, documented(err), "%v", err)
 		}
 	})
+}
+
+// lookUp asks a cold cache for addresses that are in its file, and others.
+func lookUp(t *testing.T, b []byte, c *lazy.Cache) {
+	addrs := []uint64{0, 0x401041, 1 << 63, math.MaxUint64}
+	if other, err := lazy.OpenBytes(b, lazy.WithMaxSection(1<<22)); err == nil {
+		if s, err := other.Symbols(); err == nil && s.Len() > 0 {
+			first, _ := s.At(0)
+			middle, _ := s.At(s.Len() / 2)
+			last, _ := s.At(s.Len() - 1)
+			addrs = append(addrs, first, middle, last-1, last)
+		}
+	}
+	for _, addr := range addrs {
+		sym, err := c.Lookup(addr)
+		if err == nil {
+			require.NotEmpty(t, sym.Name)
+			require.Equal(t, addr, sym.Address+sym.Offset)
+		} else {
+			require.Zero(t, sym)
+			require.True(t, errors.Is(err, lazy.ErrNotFound) || documented(err), "%v", err)
+		}
+		name, err := c.LookupExact(addr)
+		require.Equal(t, err == nil, name != "")
+		require.True(t, err == nil || errors.Is(err, lazy.ErrNotFound) || documented(err), "%v", err)
+	}
 }
 
 func readStrings(c *lazy.Cache) {
