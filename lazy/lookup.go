@@ -177,6 +177,9 @@ func (c *Cache) firstName(f *floorEntries) (string, error) {
 // floor finds the entries at or before pc. The reason is Found, NoSymbols or
 // BeforeFirst.
 func (c *Cache) floor(pc uint64) (floorEntries, Reason, error) {
+	// The name will be asked for next, and where the larger memory is taken first the
+	// collector runs once, not twice. An error counts when the name is wanted.
+	_ = c.sections[pod.SectionStringTable].open()
 	s := &c.sections[pod.SectionSymbols]
 	if err := s.open(); err != nil {
 		return floorEntries{}, 0, err

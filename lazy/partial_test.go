@@ -1,4 +1,4 @@
-package lazy
+package lazy_test
 
 import (
 	"bytes"
@@ -12,16 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/tracecache/internal/gen"
+	"example.com/tracecache/lazy"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
 	"example.com/tracecache/writer"
 )
 
 // decoded is the number of blocks of all sections that have been decoded.
-func (c *Cache) decoded() (n int) {
-	for i := range c.sections {
-		for k := range c.sections[i].blocks {
-			if c.sections[i].blocks[k].done.Load() {
+func decoded(c *lazy.Cache) (n int) {
+	for _, id := range pod.Sections {
+		for _, done := range c.DecodedBlocks(id) {
+			if done {
 				n++
 			}
 		}
@@ -82,12 +83,12 @@ func TestLookupTouchesLittle(t *testing.T) {
 	addrs := largeAddresses(f.model)
 	for _, addr := range addrs {
 		r := &rangeReader{ReaderAt: bytes.NewReader(f.b)}
-		c, err := NewReader(r, int64(len(f.b)))
+		c, err := lazy.NewReader(r, int64(len(f.b)))
 		require.NoError(t, err)
 		if _, err = c.Lookup(addr); err != nil {
-			require.ErrorIs(t, err, ErrNotFound)
+			require.ErrorIs(t, err, lazy.ErrNotFound)
 		}
-		n, of := c.decoded(), len(c.sections[pod.SectionSymbols].blocks)
+		n, of := decoded(c), len(c.DecodedBlocks(pod.SectionSymbols))
 		require.LessOrEqual(t, float64(n), 8+math.Log2(float64(of)), "blocks, %#x", addr)
 		require.LessOrEqual(t, r.ranges, 16, "ranges, %#x", addr)
 		blocks, ranges, size = blocks+n, ranges+r.ranges, size+r.bytes
@@ -96,7 +97,7 @@ func TestLookupTouchesLittle(t *testing.T) {
 		before := r.ranges
 		_, _ = c.Lookup(addr)
 		_, _ = c.LookupExact(addr)
-		assert.Equal(t, n, c.decoded(), "the same blocks")
+		assert.Equal(t, n, decoded(c), "the same blocks")
 		assert.Equal(t, before, r.ranges, "what is decoded is kept")
 	}
 	k := len(addrs)
@@ -108,37 +109,23 @@ func TestLookupTouchesLittle(t *testing.T) {
 // in every decoded block is still there.
 func TestLoadAfterLookupDecodesTheRest(t *testing.T) {
 	m := gen.Model(gen.Config{Seed: 2, Symbols: 3000, Holes: 100})
-	var b bytes.Buffer
-	_, err := writer.Write(&b, m, writer.WithBlockSize(1<<10))
-	require.NoError(t, err)
-	c, err := OpenBytes(b.Bytes())
-	require.NoError(t, err)
+	b := written(t, m, writer.WithBlockSize(1<<10))
+	c, fresh := openBytes(t, b), openBytes(t, b)
 	for _, i := range []int{5, 700, 2900} {
 		_, err := c.Lookup(m.Symbols[i].Address)
 		require.NoError(t, err)
 	}
-	fresh, err := OpenBytes(b.Bytes())
-	require.NoError(t, err)
 	for _, id := range []pod.Section{pod.SectionStringTable, pod.SectionSymbols} {
-		want, err := fresh.sections[id].load(t.Context())
+		want, err := fresh.Decoded(t.Context(), id)
 		require.NoError(t, err)
-		s := &c.sections[id]
-		marked := map[int]bool{}
-		for i := range s.blocks {
-			if s.blocks[i].done.Load() {
-				off, n := s.buf.RawRange(i)
-				s.raw[off+n-1] ^= 0xa5
-				marked[int(off+n-1)] = true
-			}
-		}
-		require.NotEmpty(t, marked)
-		require.Less(t, len(marked), len(s.blocks)/2)
-		got, err := s.load(t.Context())
+		marks := c.Mark(id, 0xa5)
+		require.NotEmpty(t, marks)
+		require.Less(t, len(marks), len(c.DecodedBlocks(id))/2)
+		got, err := c.Decoded(t.Context(), id)
 		require.NoError(t, err)
-		for i := range got {
-			if marked[i] {
-				want[i] ^= 0xa5
-			}
+		assert.NotContains(t, c.DecodedBlocks(id), false)
+		for _, i := range marks {
+			want[i] ^= 0xa5
 		}
 		require.Equal(t, want, got, "%v", id)
 	}
@@ -146,20 +133,14 @@ func TestLoadAfterLookupDecodesTheRest(t *testing.T) {
 
 // Records that names were written over are not read as they were stored.
 func TestLookupAfterNamesAreWritten(t *testing.T) {
-	m := gen.Model(gen.Config{Seed: 3, Symbols: 100})
-	var b bytes.Buffer
-	_, err := writer.Write(&b, m)
+	m := gen.Model(gen.Config{Seed: 3, Symbols: 5000})
+	c := openBytes(t, written(t, m, writer.WithBlockSize(1<<10)))
+	_, err := c.Lookup(m.Symbols[0].Address)
 	require.NoError(t, err)
-	c, err := OpenBytes(b.Bytes())
-	require.NoError(t, err)
-	_, err = c.Lookup(m.Symbols[0].Address)
-	require.NoError(t, err)
-	s := &c.sections[pod.SectionSymbols]
-	s.recordsMu.Lock()
-	s.named = true // as a load does that is about to hand the symbols out
-	s.recordsMu.Unlock()
+	assert.Contains(t, c.DecodedBlocks(pod.SectionSymbols), false)
+	c.SetNamed()
 	name, err := c.LookupExact(m.Symbols[42].Address)
 	require.NoError(t, err)
 	assert.Equal(t, m.Symbols[42].Name, name)
-	assert.NotNil(t, c.symbols.val.Load())
+	assert.NotContains(t, c.DecodedBlocks(pod.SectionSymbols), false, "the whole section answers")
 }

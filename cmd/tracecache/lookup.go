@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"example.com/tracecache/convert"
 	"example.com/tracecache/lazy"
 )
 
@@ -22,7 +20,8 @@ func newLookup() *cobra.Command {
 		Short: "Name addresses",
 		Long: `Lookup names addresses, in 0x hex or decimal, one answer a line in the order of
 the addresses. Without ADDR, or with - in its place, it reads them from standard
-input, one a line, and answers each line as soon as it is read.
+input, one a line, and answers each line as soon as it is read. For up to 64
+addresses it reads only what their answers are in.
 
 An address is named by the symbol at or before it, unless a function's end or a
 module's end lies between:
@@ -55,14 +54,7 @@ reason "not an address". The exit code is 1 where no address has a name.`,
 				return err
 			}
 			defer cache.Close()
-			symbols, err := cache.Symbols()
-			if err != nil {
-				return err
-			}
-			if err := symbols.BoundsErr(); err != nil {
-				cmd.PrintErrf("tracecache: warning: module bounds are unknown, only exact hits are answered: %s\n", oneLine(err))
-			}
-			l := &lookup{symbols: symbols, exact: exact, json: asJSON, out: bufio.NewWriterSize(cmd.OutOrStdout(), ioSize)}
+			l := &lookup{cmd: cmd, cache: cache, exact: exact, json: asJSON, out: bufio.NewWriterSize(cmd.OutOrStdout(), ioSize)}
 			if pcs == nil {
 				err = l.stream(cmd.InOrStdin())
 			} else {
@@ -125,32 +117,15 @@ func parseAddress(text []byte) (pc uint64, ok bool) {
 // is no address, and only its start is shown.
 const ioSize = 64 << 10
 
-// lookup is one run of the command.
-type lookup struct {
-	symbols *lazy.Symbols
-	exact   bool
-	json    bool
-	out     *bufio.Writer
-	line    []byte // the answer in the making
-	asked   int
-	found   int
-}
-
-func (l *lookup) list(pcs []uint64) error {
-	for _, pc := range pcs {
-		if err := l.answer(pc); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // stream answers the lines of in. Answers are written out before it waits for
 // more input, so that another program can ask and wait for the answer.
 func (l *lookup) stream(in io.Reader) error {
 	r := bufio.NewReaderSize(in, ioSize)
 	for {
 		if buffered, _ := r.Peek(r.Buffered()); bytes.IndexByte(buffered, '\n') < 0 {
+			if err := l.answer(); err != nil {
+				return err
+			}
 			if err := l.out.Flush(); err != nil {
 				return err
 			}
@@ -165,12 +140,12 @@ func (l *lookup) stream(in io.Reader) error {
 			return fmt.Errorf("read addresses: %w", err)
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 || tooLong {
-			if err := l.answerLine(text, tooLong); err != nil {
+			if err := l.askLine(text, tooLong); err != nil {
 				return err
 			}
 		}
 		if err != nil {
-			return nil
+			return l.answer()
 		}
 	}
 }
@@ -182,108 +157,4 @@ func skipLine(r *bufio.Reader) error {
 			return err
 		}
 	}
-}
-
-// answerLine answers a line of input, of which text is not all where it is too
-// long.
-func (l *lookup) answerLine(text []byte, tooLong bool) error {
-	if pc, ok := parseAddress(text); ok && !tooLong {
-		return l.answer(pc)
-	}
-	l.asked++
-	b := l.line[:0]
-	if l.json {
-		b = append(b, `{"pc":`...)
-		b = convert.AppendJSONString(b, string(text))
-		b = append(b, `,"reason":"not an address"}`...)
-	} else {
-		b = appendPrintable(b, string(text))
-		b = append(b, "  ?  not an address"...)
-	}
-	return l.write(b)
-}
-
-func (l *lookup) answer(pc uint64) error {
-	l.asked++
-	sym, ok := l.symbols.Find(pc)
-	if l.exact && sym.Address != pc {
-		ok = false
-	}
-	b := l.line[:0]
-	switch {
-	case ok && l.json:
-		b = appendJSONSymbol(b, pc, &sym)
-	case ok:
-		b = appendSymbol(b, pc, &sym, !l.exact)
-	case l.json:
-		b = append(b, `{"pc":"`...)
-		b = appendAddress(b, pc)
-		b = append(b, `","reason":"`...)
-		b = append(b, l.reason(pc)...)
-		b = append(b, `"}`...)
-	default:
-		b = appendAddress(b, pc)
-		b = append(b, "  ?  "...)
-		b = append(b, l.reason(pc)...)
-	}
-	if ok {
-		l.found++
-	}
-	return l.write(b)
-}
-
-// reason says why pc has no name.
-func (l *lookup) reason(pc uint64) string {
-	if l.exact {
-		return "no symbol at this address"
-	}
-	return l.symbols.Explain(pc).String()
-}
-
-func appendSymbol(b []byte, pc uint64, sym *lazy.Symbol, offset bool) []byte {
-	b = appendAddress(b, pc)
-	b = append(b, "  "...)
-	b = appendPrintable(b, sym.Name)
-	if offset {
-		b = append(b, '+')
-		b = appendAddress(b, sym.Offset)
-	}
-	if sym.Module != "" {
-		b = append(b, "  "...)
-		b = appendPrintable(b, sym.Module)
-	}
-	return b
-}
-
-func appendJSONSymbol(b []byte, pc uint64, sym *lazy.Symbol) []byte {
-	b = append(b, `{"pc":"`...)
-	b = appendAddress(b, pc)
-	b = append(b, `","name":`...)
-	b = convert.AppendJSONString(b, sym.Name)
-	b = append(b, `,"symbol":"`...)
-	b = appendAddress(b, sym.Address)
-	b = append(b, `","offset":`...)
-	b = strconv.AppendUint(b, sym.Offset, 10)
-	b = append(b, `,"module":`...)
-	b = convert.AppendJSONString(b, sym.Module)
-	return append(b, '}')
-}
-
-// write puts out one answer.
-func (l *lookup) write(b []byte) error {
-	l.line = append(b, '\n')
-	_, err := l.out.Write(l.line)
-	return err
-}
-
-// finish writes out what is left. That no address has a name makes the exit code;
-// the answers have said it.
-func (l *lookup) finish(err error) error {
-	if flushErr := l.out.Flush(); err == nil {
-		err = flushErr
-	}
-	if err == nil && l.asked > 0 && l.found == 0 {
-		return &exitError{code: exitFailed}
-	}
-	return err
 }
