@@ -2,10 +2,8 @@ package lazy
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"sort"
 
 	"example.com/tracecache/internal/bounds"
 	"example.com/tracecache/pod"
@@ -37,11 +35,12 @@ func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 // [Cache.BoundsErr] says why.
 //
 // What is touched is checked by its checksums, and addresses by their order. A
-// whole load checks what Lookup does not see: that all addresses ascend and all
-// lists are within their section, and with [WithHashCheck] the hash. Where Lookup
-// itself sees addresses out of order, or very many entries at one address, and
-// always with WithHashCheck, it loads the symbols and answers from them. In a file
-// that Verify finds nothing wrong with, the answers are those of Find.
+// load checks what Lookup does not see: that all addresses ascend, that the strings
+// are packed, that all lists are within their section. Where Lookup itself sees
+// addresses out of order, very many entries at one address or a name of more than
+// 1 MiB, and always with [WithHashCheck], it loads the symbols and answers from
+// them. In a file that [Cache.Verify] finds nothing wrong with, the answers are
+// those of Find.
 //
 // The strings stay valid after Close.
 func (c *Cache) Lookup(pc uint64) (Symbol, error) {
@@ -199,124 +198,4 @@ func (c *Cache) floor(pc uint64) (floorEntries, Reason, error) {
 	}
 	e := entryBlocks{s: s, list: list, n: int(n), per: max(s.blockSize()/pod.SymbolEntrySize, 1)}
 	return e.floor(pc)
-}
-
-// entryBlocks are the entries of a section of which not all blocks are decoded. In
-// front of the entries stands their count, which shifts them against the blocks by
-// 4 bytes. So a block boundary cuts only the last 4 bytes of an entry off, which
-// mean nothing: block i has the address and the name of all its entries.
-type entryBlocks struct {
-	s    *section
-	list []byte
-	n    int // entries
-	per  int // entries in each block but the last
-}
-
-func (e *entryBlocks) addr(i int) uint64 {
-	return binary.LittleEndian.Uint64(e.list[i*pod.SymbolEntrySize:])
-}
-
-func (e *entryBlocks) name(i int) pod.StringIndex {
-	return pod.StringIndex(binary.LittleEndian.Uint32(e.list[i*pod.SymbolEntrySize+8:]))
-}
-
-func (e *entryBlocks) first(block int) int { return block * e.per }
-func (e *entryBlocks) last(block int) int  { return min((block+1)*e.per, e.n) - 1 }
-
-// ready decodes a block and sees that its addresses ascend.
-func (e *entryBlocks) ready(block int) error {
-	if err := e.s.decode(block); err != nil {
-		return err
-	}
-	ordered := &e.s.blocks[block].ordered
-	if ordered.Load() {
-		return nil
-	}
-	prev := uint64(0)
-	for i := e.first(block); i <= e.last(block); i++ {
-		addr := e.addr(i)
-		if addr < prev {
-			return errWhole
-		}
-		prev = addr
-	}
-	ordered.Store(true)
-	return nil
-}
-
-func (e *entryBlocks) floor(pc uint64) (f floorEntries, r Reason, err error) {
-	lo, hi := 0, (e.n-1)/e.per+1 // lo starts at or before pc, hi behind it
-	if err := e.ready(lo); err != nil {
-		return f, 0, err
-	}
-	if e.addr(0) > pc {
-		return f, BeforeFirst, e.endsAbove(e.addr(0))
-	}
-	for above := ^uint64(0); hi-lo > 1; {
-		mid := int(uint(lo+hi) >> 1)
-		if err := e.ready(mid); err != nil {
-			return f, 0, err
-		}
-		first := e.addr(e.first(mid))
-		if first < e.addr(e.last(lo)) || e.addr(e.last(mid)) > above {
-			return f, 0, errWhole
-		}
-		if first <= pc {
-			lo = mid
-		} else {
-			hi, above = mid, first
-		}
-	}
-	end := e.search(lo, func(addr uint64) bool { return addr > pc })
-	f.addr = e.addr(end - 1)
-	start, err := e.runStart(lo, f.addr)
-	if err != nil {
-		return f, 0, err
-	}
-	f.n = end - start
-	for i := range min(f.n, floorNames) {
-		f.names[i] = e.name(start + i)
-	}
-	return f, Found, nil
-}
-
-// endsAbove sees that the last block is not below addr, as blocks in descending
-// order would have it.
-func (e *entryBlocks) endsAbove(addr uint64) error {
-	end := (e.n - 1) / e.per
-	if err := e.ready(end); err != nil {
-		return err
-	}
-	if e.addr(e.first(end)) < addr {
-		return errWhole
-	}
-	return nil
-}
-
-// search is the first entry of a block, or the one behind its last, of which
-// over, once true always true, is true.
-func (e *entryBlocks) search(block int, over func(addr uint64) bool) int {
-	first := e.first(block)
-	return first + sort.Search(e.last(block)+1-first, func(i int) bool { return over(e.addr(first + i)) })
-}
-
-// runStart is the first entry of an address that block has. It looks into one
-// block before, where entries of that address may begin.
-func (e *entryBlocks) runStart(block int, addr uint64) (int, error) {
-	from := func(a uint64) bool { return a >= addr }
-	start := e.search(block, from)
-	if block == 0 || start > e.first(block) {
-		return start, nil
-	}
-	if err := e.ready(block - 1); err != nil {
-		return 0, err
-	}
-	if e.addr(e.last(block-1)) > addr {
-		return 0, errWhole
-	}
-	start = e.search(block-1, from)
-	if block > 1 && start == e.first(block-1) {
-		return 0, errWhole // the block has this address only, and maybe not alone
-	}
-	return start, nil
 }

@@ -103,9 +103,16 @@ func (c *Cache) name(i pod.StringIndex) (string, error) {
 	return s.text(start)
 }
 
-// text is the bytes of the section from start on up to a NUL or the end.
+// longName is how far a name is followed for each look-up anew.
+const longName = 1 << 20
+
+// text is the bytes of the section from start on up to a NUL or the end. A load
+// finds where a long name ends, once.
 func (s *section) text(start int) (string, error) {
 	for end := start; end < len(s.raw); {
+		if end-start > longName {
+			return "", errWhole
+		}
 		i := end / s.blockSize()
 		if err := s.decode(i); err != nil {
 			return "", err
