@@ -100,30 +100,6 @@ func String(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// MakeAligned returns n zero bytes of Go heap memory that start at a multiple of
-// 8, with no spare capacity.
-func MakeAligned(n int) []byte { return makeAt(n, 0) }
-
-// MakeEndAligned returns n zero bytes of Go heap memory whose end lies at a
-// multiple of 8, with no spare capacity. An array of records at the end of such
-// memory is aligned whatever stands in front of it.
-func MakeEndAligned(n int) []byte { return makeAt(n, -n&7) }
-
-// makeAt returns n bytes that start skip bytes, less than 8, behind a multiple
-// of 8.
-func makeAt(n, skip int) []byte {
-	if n == 0 {
-		return nil
-	}
-	words := make([]uint64, (skip+n-1)/8+1)
-	// SAFETY: words is 8*len(words) >= skip+n live bytes without pointers, and
-	// a []uint64 of the heap is 8-aligned, on 32-bit hosts as well (a
-	// pointer-free block is aligned to the largest power of two that divides
-	// its size class, all of which are multiples of 8).
-	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
-	return b[skip : skip+n : skip+n]
-}
-
 // recordSize is the size of a T in a file. It panics where T is not plain old
 // data.
 func recordSize[T any]() int {

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/binary"
 	"math"
+	"runtime"
 	"structs"
 	"testing"
 	"unsafe"
@@ -95,19 +96,39 @@ func TestNotARecord(t *testing.T) {
 }
 
 func TestMake(t *testing.T) {
+	sizes := []int{hugePage - 8, 2 * hugePage, 3*hugePage + 5}
 	for n := range 100 {
+		sizes = append(sizes, n)
+	}
+	for _, n := range sizes {
 		a, e := MakeAligned(n), MakeEndAligned(n)
 		for _, b := range [][]byte{a, e} {
 			require.Len(t, b, n)
 			assert.Equal(t, n, cap(b))
 			for i := range b {
-				assert.Zero(t, b[i])
-				b[i] = 0xff // the race and checkptr builds see an overrun
+				b[i] = byte(i) // the race and checkptr builds see an overrun
 			}
 		}
 		if n > 0 {
 			assert.Zero(t, uintptr(unsafe.Pointer(unsafe.SliceData(a)))%8)
 			assert.Zero(t, (uintptr(unsafe.Pointer(unsafe.SliceData(e)))+uintptr(n))%8)
+		}
+		runtime.GC()
+		for _, b := range [][]byte{a, e} {
+			for i := range b {
+				if b[i] != byte(i) {
+					require.Fail(t, "somebody else has the memory", "byte %d of %d", i, n)
+				}
+			}
+		}
+
+		recs := Make[rec](n / recSize)
+		assert.Len(t, recs, n/recSize)
+		assert.Equal(t, n/recSize, cap(recs))
+		for i := range recs {
+			if recs[i] != (rec{}) {
+				require.Fail(t, "not zero", "record %d of %d", i, n)
+			}
 		}
 	}
 }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package view
+
+// adviseHuge does nothing: systems other than Linux decide for themselves.
+func adviseHuge([]byte) {}
