@@ -93,14 +93,23 @@ func (s fileSource) readAt(p []byte, off int64) error {
 func (fileSource) mapped() bool   { return false }
 func (s fileSource) close() error { return s.file.Close() }
 
-// mapSource reads a mapping. The open file beside it tells the size that the
-// file has now.
+// bulkRead is the size from which on bytes are read from the file instead of
+// copied from its mapping. Each page of a mapping costs a fault when it is
+// touched first, which takes several times as long as the copy of a page that
+// the system has in memory, and a read that comes short says so by itself.
+const bulkRead = 16 << 10
+
+// mapSource reads a mapping, and large pieces from the open file beside it, which
+// also tells the size that the file has now.
 type mapSource struct {
 	fileSource
 	m *mmap.ReaderAt
 }
 
 func (s *mapSource) readAt(p []byte, off int64) error {
+	if len(p) >= bulkRead {
+		return s.fileSource.readAt(p, off)
+	}
 	fault := guardedRead(s.m, p, off)
 	// A file that became shorter may fault, or, within its last page, read
 	// as zeros. Asking after the read leaves no gap.
