@@ -2,7 +2,11 @@ package lazy
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
 
+	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
 )
@@ -20,22 +24,25 @@ func (c *Cache) ModelOf(ids ...pod.Section) (*trace.Model, error) {
 	if len(ids) == 0 {
 		ids = pod.Sections[:]
 	}
-	if err := c.Load(context.Background(), ids...); err != nil {
+	ctx := context.Background()
+	m := &trace.Model{}
+	loadErrs, addErrs := make([]error, len(ids)), make([]error, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		wg.Go(func() {
+			if loadErrs[i] = c.loadOne(ctx, id); loadErrs[i] == nil {
+				addErrs[i] = c.addTo(m, id)
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(loadErrs...); err != nil {
 		return nil, err
 	}
-	m := &trace.Model{}
-	for _, id := range ids {
-		var err error
-		switch id {
-		case pod.SectionMetadata:
-			err = c.addMetadata(m)
-		case pod.SectionMemory:
-			err = c.addMemory(m)
-		case pod.SectionCallstacks:
-			err = c.addCallstacks(m)
-		case pod.SectionSymbols:
-			err = c.addSymbols(m)
-		}
+	for _, err := range addErrs {
 		if err != nil {
 			return nil, err
 		}
@@ -43,12 +50,31 @@ func (c *Cache) ModelOf(ids ...pod.Section) (*trace.Model, error) {
 	return m, nil
 }
 
-// each makes a list of the model of a list of records.
-func each[R, T any](recs []R, conv func(*R) T) []T {
-	list := make([]T, len(recs))
-	for i := range recs {
-		list[i] = conv(&recs[i])
+// addTo makes the part of m that a section holds. Each section has its own
+// fields, so that several can be made side by side.
+func (c *Cache) addTo(m *trace.Model, id pod.Section) error {
+	switch id {
+	case pod.SectionMetadata:
+		return c.addMetadata(m)
+	case pod.SectionMemory:
+		return c.addMemory(m)
+	case pod.SectionCallstacks:
+		return c.addCallstacks(m)
+	case pod.SectionSymbols:
+		return c.addSymbols(m)
 	}
+	return nil // the strings are in the others
+}
+
+// each makes a list of the model of a list of records, long ones on several
+// goroutines.
+func each[R, T any](recs []R, conv func(*R) T) []T {
+	list := view.Make[T](len(recs))
+	inChunks(len(recs), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			list[i] = conv(&recs[i])
+		}
+	})
 	return list
 }
 

@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -37,6 +38,7 @@ type section struct {
 type block struct {
 	mu   sync.Mutex
 	done atomic.Bool
+	nuls int   // zero bytes of a block of the string table
 	err  error // of the bytes, final
 
 	ordered atomic.Bool // of symbols: their addresses were seen to ascend
@@ -155,8 +157,26 @@ func (s *section) decode(i int) error {
 		}
 		return err
 	}
+	if s.id == pod.SectionStringTable {
+		b.nuls = bytes.Count(s.raw[off:off+n], []byte{0}) // while the block is in the processor's cache
+	}
 	b.done.Store(true)
 	return nil
+}
+
+// nulsFrom is the number of zero bytes from off on of the string table, which is
+// decoded. It looks at one block at most; the others have been counted.
+func (s *section) nulsFrom(off int) int {
+	n := 0
+	for i := range s.blocks {
+		switch at, size := s.buf.RawRange(i); {
+		case at >= int64(off):
+			n += s.blocks[i].nuls
+		case at+size > int64(off):
+			n += bytes.Count(s.raw[off:at+size], []byte{0})
+		}
+	}
+	return n
 }
 
 // openBuffer opens the compressed buffer of a section and attaches its checksum

@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
@@ -59,17 +60,26 @@ func (s *Strings) name(i pod.StringIndex) string {
 }
 
 func (c *Cache) loadStrings(ctx context.Context) (*Strings, error) {
-	raw, err := c.sections[pod.SectionStringTable].load(ctx)
+	section := &c.sections[pod.SectionStringTable]
+	raw, err := section.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return c.parseStrings(raw)
+	s, err := c.parseStrings(raw)
+	if err != nil {
+		return nil, err
+	}
+	if section.nulsFrom(len(raw)-len(s.packed)) != len(s.offsets) || !s.isPacked() {
+		s.lens = s.findLens()
+	}
+	return s, nil
 }
 
 // maxPacked is how many bytes of strings 32-bit offsets can reach.
 const maxPacked = 1 << 32
 
-// parseStrings makes a string table of the decoded section.
+// parseStrings makes a string table of the decoded section. Where the strings are
+// not packed it lacks their lengths.
 func (c *Cache) parseStrings(raw []byte) (*Strings, error) {
 	p := payload{file: c.file, id: pod.SectionStringTable, raw: raw}
 	s := &Strings{offsets: list[pod.StringOffset](&p, pod.StringOffsetSize, "string offsets")}
@@ -81,28 +91,34 @@ func (c *Cache) parseStrings(raw []byte) (*Strings, error) {
 		p.fail(p.off, "%d bytes of strings, offsets reach %d", n, uint64(maxPacked))
 		return nil, p.err
 	}
-	if !s.isPacked() {
-		s.lens = s.findLens()
-	}
 	return s, nil
 }
 
 // isPacked reports whether the strings stand one behind the other, each with the
 // one NUL that ends it, so that a string ends where the next one starts. It is so
-// in every table of a usual writer.
+// in every table of a usual writer. There must be as many NULs as strings: then it
+// is enough that each string, of which none is empty of bytes, ends with one.
 func (s *Strings) isPacked() bool {
-	var at uint64
-	for _, off := range s.offsets {
-		if uint64(off) != at || at >= uint64(len(s.packed)) {
-			return false
-		}
-		n := bytes.IndexByte(s.packed[at:], 0)
-		if n < 0 {
-			return false
-		}
-		at += uint64(n) + 1
+	n, size := len(s.offsets), uint64(len(s.packed))
+	if n == 0 {
+		return size == 0
 	}
-	return at == uint64(len(s.packed))
+	if s.offsets[0] != 0 || size == 0 || s.packed[size-1] != 0 {
+		return false
+	}
+	var loose atomic.Bool
+	inChunks(n-1, func(lo, hi int) {
+		at := uint64(s.offsets[lo])
+		for _, off := range s.offsets[lo+1 : hi+1] {
+			next := uint64(off)
+			if next <= at || next >= size || s.packed[next-1] != 0 {
+				loose.Store(true)
+				return
+			}
+			at = next
+		}
+	})
+	return !loose.Load()
 }
 
 // findLens finds the length of every string of a table in which strings may overlap,
