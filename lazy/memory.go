@@ -60,25 +60,26 @@ func (c *Cache) loadMemory(ctx context.Context) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	recs, err := c.parseMemory(raw)
+	names, err := c.namesFor(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names, err := c.namesFor(ctx)
+	recs, err := c.parseMemory(raw) // last: it can be done once
 	if err != nil {
 		return nil, err
 	}
 	return &Memory{*recs, names}, nil
 }
 
-// parseMemory makes records of the decoded section.
+// parseMemory makes records of the decoded section, once: the long list whose
+// alignment is off is moved in raw.
 func (c *Cache) parseMemory(raw []byte) (*memoryRecords, error) {
 	p := payload{file: c.file, id: pod.SectionMemory, raw: raw}
 	m := &memoryRecords{
 		summary:        record[pod.AllocSummary](&p, pod.AllocSummarySize, "allocation summary"),
 		heaps:          list[pod.HeapInfo](&p, pod.HeapInfoSize, "heaps"),
 		heapStats:      list[pod.HeapStat](&p, pod.HeapStatSize, "heap stats"),
-		callstackStats: list[pod.CallstackAllocStat](&p, pod.CallstackAllocStatSize, "callstack allocation stats"),
+		callstackStats: listInPlace[pod.CallstackAllocStat](&p, pod.CallstackAllocStatSize, "callstack allocation stats"),
 		churnStats:     list[pod.CallstackChurnStat](&p, pod.CallstackChurnStatSize, "churn stats"),
 	}
 	if p.err != nil {

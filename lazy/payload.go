@@ -53,7 +53,11 @@ func (p *payload) count(what string) uint32 {
 
 // records reads n records of size bytes each.
 func records[T any](p *payload, n uint32, size uint64, what string) []T {
-	b := p.take(uint64(n)*size, fmt.Sprintf("%d %s", n, what))
+	return seen[T](p, p.take(uint64(n)*size, fmt.Sprintf("%d %s", n, what)), what)
+}
+
+// seen is the records in b, which was taken last.
+func seen[T any](p *payload, b []byte, what string) []T {
 	if p.err != nil {
 		return nil
 	}
@@ -69,6 +73,21 @@ func records[T any](p *payload, n uint32, size uint64, what string) []T {
 func list[T any](p *payload, size uint64, what string) []T {
 	n := p.count(what)
 	return records[T](p, n, size, what)
+}
+
+// listInPlace is list for records that lie off their alignment by the four bytes
+// of a count. It moves them onto their own count, which takes no other memory, so
+// the payload can be read only once.
+func listInPlace[T any](p *payload, size uint64, what string) []T {
+	n := p.count(what)
+	b := p.take(uint64(n)*size, fmt.Sprintf("%d %s", n, what))
+	if p.err == nil && !view.Aligned[T](b) {
+		at := p.off - len(b) - pod.CountSize
+		moved := p.raw[at : at+len(b) : at+len(b)]
+		copy(moved, b)
+		b = moved
+	}
+	return seen[T](p, b, what)
 }
 
 // record reads one record.

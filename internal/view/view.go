@@ -41,15 +41,20 @@ func Slice[T any](b []byte) ([]T, error) {
 	if bigEndian {
 		return decode[T](b, n), nil
 	}
-	var zero T
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	if uintptr(p)%unsafe.Alignof(zero) != 0 {
+	if !Aligned[T](b) {
 		return move[T](b, n), nil
 	}
+	p := unsafe.Pointer(unsafe.SliceData(b))
 	// SAFETY: p addresses len(b) = n*size live bytes and is aligned for T.
 	// T holds no pointers (recordSize), so any bytes are a valid T, and the
 	// collector keeps the whole block alive through the slice. Capacity is n.
 	return unsafe.Slice((*T)(p), n), nil
+}
+
+// Aligned reports whether b starts where a T may lie in memory of this host.
+func Aligned[T any](b []byte) bool {
+	var zero T
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%unsafe.Alignof(zero) == 0
 }
 
 // decode reads n little-endian records on a host of any byte order.

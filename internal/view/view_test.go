@@ -54,6 +54,7 @@ func TestSliceAtEveryAlignment(t *testing.T) {
 		inPlace := unsafe.Pointer(unsafe.SliceData(got)) == unsafe.Pointer(unsafe.SliceData(b))
 		aligned := uintptr(off)%unsafe.Alignof(rec{}) == 0
 		assert.Equal(t, aligned && !bigEndian, inPlace, "offset %d", off)
+		assert.Equal(t, aligned, Aligned[rec](b), "offset %d", off)
 	}
 }
 
