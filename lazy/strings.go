@@ -96,8 +96,8 @@ func (c *Cache) parseStrings(raw []byte) (*Strings, error) {
 
 // isPacked reports whether the strings stand one behind the other, each with the
 // one NUL that ends it, so that a string ends where the next one starts. It is so
-// in every table of a usual writer. There must be as many NULs as strings: then it
-// is enough that each string, of which none is empty of bytes, ends with one.
+// in every table of a usual writer. There must be as many NULs as strings (see
+// [section.nulsFrom]): then none is left over where each string ends with one.
 func (s *Strings) isPacked() bool {
 	n, size := len(s.offsets), uint64(len(s.packed))
 	if n == 0 {
