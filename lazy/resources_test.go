@@ -6,7 +6,6 @@ package lazy_test
 // counted without it.
 
 import (
-	"bytes"
 	"reflect"
 	"runtime"
 	"testing"
@@ -21,15 +20,10 @@ import (
 	"example.com/tracecache/writer"
 )
 
-// written is a cache of a generated model.
-func written(t testing.TB, config gen.Config, opts ...writer.Option) *lazy.Cache {
+// generated is a cache of a generated model.
+func generated(t testing.TB, config gen.Config, opts ...writer.Option) *lazy.Cache {
 	t.Helper()
-	var b bytes.Buffer
-	_, err := writer.Write(&b, gen.Model(config), opts...)
-	require.NoError(t, err)
-	c, err := lazy.OpenBytes(b.Bytes())
-	require.NoError(t, err)
-	return c
+	return openBytes(t, written(t, gen.Model(config), opts...))
 }
 
 // heap is the bytes and the number of allocations of the heap, when what is
@@ -47,7 +41,7 @@ func heap() (size int64, allocs uint64) {
 // the index, and no more than is lost in the noise.
 func TestResidentAfterLoad(t *testing.T) {
 	const n = 300_000
-	c := written(t, gen.Config{Seed: 1, Symbols: n, Holes: n / 4})
+	c := generated(t, gen.Config{Seed: 1, Symbols: n, Holes: n / 4})
 	var raw int64
 	for _, id := range []pod.Section{pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols} {
 		info, err := c.Info(id)
@@ -65,7 +59,7 @@ func TestResidentAfterLoad(t *testing.T) {
 // A load allocates for the sections, not for their blocks.
 func TestLoadAllocatesNothingPerBlock(t *testing.T) {
 	for _, method := range []pod.Method{pod.MethodNone, pod.MethodLZ4, pod.MethodZstd} {
-		c := written(t, gen.Config{Seed: 1, Symbols: 100_000}, writer.WithCodec(method), writer.WithBlockSize(16<<10))
+		c := generated(t, gen.Config{Seed: 1, Symbols: 100_000}, writer.WithCodec(method), writer.WithBlockSize(16<<10))
 		blocks := 0
 		for _, id := range pod.Sections {
 			info, err := c.Info(id)
@@ -82,7 +76,7 @@ func TestLoadAllocatesNothingPerBlock(t *testing.T) {
 // A model is made of a few arrays: its strings are those of the string table, and
 // its frames are slices of one array.
 func TestModelIsAFewArrays(t *testing.T) {
-	c := written(t, gen.Config{Seed: 1, Symbols: 100_000, Holes: 20_000, Callstacks: 10_000})
+	c := generated(t, gen.Config{Seed: 1, Symbols: 100_000, Holes: 20_000, Callstacks: 10_000})
 	require.NoError(t, c.Load(t.Context()))
 	for _, id := range pod.Sections {
 		_, before := heap()

@@ -82,6 +82,7 @@ func (s *section) load(ctx context.Context) ([]byte, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
+	view.Huge(s.raw) // not in open: a look-up that touches a few blocks needs small pages
 	if err := s.decodeAll(ctx); err != nil {
 		return nil, err
 	}

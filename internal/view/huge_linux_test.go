@@ -18,6 +18,7 @@ func TestHugePages(t *testing.T) {
 		t.Skip("the kernel has no transparent huge pages")
 	}
 	b := MakeAligned(6*hugePage + 5)
+	Huge(b)
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	asked := 0
 	for at := start; at < start+uintptr(len(b)); at += hugePage / 4 {

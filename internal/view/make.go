@@ -7,8 +7,7 @@ import (
 
 // MakeAligned returns n bytes of Go heap memory that start at a multiple of 8,
 // with no spare capacity, for a caller that writes all of them before it reads
-// any: their contents are undefined. Like that of [Make] the memory is in huge
-// pages where it is large.
+// any: their contents are undefined.
 func MakeAligned(n int) []byte { return makeAt(n, 0) }
 
 // MakeEndAligned is [MakeAligned] for bytes whose end, not their start, lies at a
@@ -33,7 +32,6 @@ func makeAt(n int, off uintptr) []byte {
 	// heap without pointers, of which skip < 8 are left out. The Builder, and the
 	// string, which would have to stay as it is, end here, so nobody else has it.
 	b := unsafe.Slice(p, n+7)
-	advise(b)
 	return b[skip : skip+n : skip+n]
 }
 
@@ -46,16 +44,17 @@ func Make[T any](n int) []T {
 	var zero T
 	// SAFETY: s is n values, of n times their size in bytes. The bytes are
 	// neither read nor written, only their place is looked at.
-	advise(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), uintptr(n)*unsafe.Sizeof(zero)))
+	Huge(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), uintptr(n)*unsafe.Sizeof(zero)))
 	return s
 }
 
 // hugePage is the size of a huge page, on all but a few hosts.
 const hugePage = 2 << 20
 
-// advise asks for huge pages for what of b is whole ones. It must not have been
-// touched for that to be of use.
-func advise(b []byte) {
+// Huge asks for huge pages for what of b is whole ones, where the system has such
+// and must be asked. It is of use for memory that will be touched all over and has
+// not been yet.
+func Huge(b []byte) {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	n := uintptr(len(b))
 	head, tail := -start%hugePage, (start+n)%hugePage
