@@ -57,23 +57,24 @@ func (s *Symbols) Explain(pc uint64) Reason {
 func (s *Symbols) BoundsErr() error { return s.modules.err }
 
 func (s *Symbols) find(pc uint64) (Symbol, Reason) {
-	i := s.search(pc)
-	if i == len(s.sorted) || s.sorted[i].Address != pc {
-		if i == 0 {
-			if len(s.sorted) == 0 {
-				return Symbol{}, NoSymbols
-			}
-			return Symbol{}, BeforeFirst
+	return s.answer(pc, s.index.Floor(pc))
+}
+
+// answer is the answer for pc if place i of the sorted entries is the last at or
+// below it.
+func (s *Symbols) answer(pc uint64, i int) (Symbol, Reason) {
+	if i < 0 {
+		if len(s.entries) == 0 {
+			return Symbol{}, NoSymbols
 		}
-		if i--; i > 0 && s.sorted[i-1].Address == s.sorted[i].Address {
-			i = s.search(s.sorted[i].Address) // there may be very many
-		}
+		return Symbol{}, BeforeFirst
 	}
-	addr := s.sorted[i].Address
-	name, named := s.firstName(i, addr)
-	module, reason := s.modules.judge(pc, addr, named)
+	i = s.index.First(i)
+	addr := s.index.Entries()[i].Address
+	off, n := s.index.NameAt(i)
+	module, reason := s.modules.judge(pc, addr, n != 0)
 	if reason != Found {
 		return Symbol{}, reason
 	}
-	return Symbol{Name: name, Address: addr, Offset: pc - addr, Module: s.modules.name(module)}, Found
+	return Symbol{Name: s.name(off, n), Address: addr, Offset: pc - addr, Module: s.modules.name(module)}, Found
 }

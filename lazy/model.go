@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"example.com/tracecache/internal/index"
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
@@ -181,8 +182,8 @@ func (c *Cache) addSymbols(m *trace.Model) error {
 	if err != nil {
 		return err
 	}
-	m.Symbols = each(symbols.entries, func(e *pod.SymbolEntry) trace.Symbol {
-		return trace.Symbol{Address: e.Address, Name: symbols.strings.name(e.StringIdx)}
+	m.Symbols = each(symbols.entries, func(e *index.Entry) trace.Symbol {
+		return trace.Symbol{Address: e.Address, Name: symbols.name(e.Off, e.Len)}
 	})
 	return nil
 }

@@ -10,6 +10,7 @@ type options struct {
 	hasSource  bool
 	maxSection int64
 	hashCheck  bool
+	exactIndex bool
 }
 
 // defaultMaxSection bounds what one section may decompress to.
@@ -33,6 +34,13 @@ func WithMaxSection(bytes int64) Option {
 // have no checksum tables.
 func WithHashCheck() Option {
 	return func(o *options) { o.hashCheck = true }
+}
+
+// WithExactIndex makes [Symbols.Resolve] faster, for programs that resolve many
+// addresses which are starts of functions: loading symbols also builds a hash
+// table, of 32 bytes a name. No answer changes.
+func WithExactIndex() Option {
+	return func(o *options) { o.exactIndex = true }
 }
 
 func newOptions(opts []Option) (options, error) {

@@ -39,11 +39,10 @@ func TestManyEntriesAtOneAddress(t *testing.T) {
 	add(0x50, 32, hole)
 	add(0x50, 1, named)
 	for range 2 { // as it is, then ascending
-		c, err := lazy.OpenBytes(l.file())
-		require.NoError(t, err)
-		s, err := c.Symbols()
-		require.NoError(t, err)
-		l.check(t, s, l.edges())
+		symbols, _ := openBoth(t, l.file())
+		for _, s := range symbols {
+			l.check(t, s, l.edges())
+		}
 		slices.SortStableFunc(l.symbols, func(a, b trace.Symbol) int { return cmp.Compare(a.Address, b.Address) })
 	}
 
@@ -95,6 +94,47 @@ func (l linear) check(t testing.TB, s *lazy.Symbols, addrs []uint64) {
 			require.Fail(t, "Explain", "%#x: got %v, expected %v of %+v", addr, r, reason, l)
 		}
 	}
+	l.checkBatches(t, s, addrs)
+}
+
+// checkBatches compares the answers to all addresses at once with l.
+func (l linear) checkBatches(t testing.TB, s *lazy.Symbols, addrs []uint64) {
+	t.Helper()
+	names, syms := make([]string, len(addrs)), make([]lazy.Symbol, len(addrs))
+	for i := range addrs { // what is there before counts for nothing
+		names[i], syms[i] = "stale", lazy.Symbol{Name: "stale", Address: 1, Offset: 2, Module: "stale"}
+	}
+	resolved, found := s.ResolveBatch(addrs, names), s.FindBatch(addrs, syms)
+	for i, addr := range addrs {
+		var want string
+		if a := l.aliases(addr); len(a) > 0 {
+			want = a[0]
+			resolved--
+		}
+		sym, reason := l.find(addr)
+		if reason == lazy.Found {
+			found--
+		}
+		if names[i] != want || syms[i] != sym {
+			require.Fail(t, "batch", "%#x: got %q, %+v, expected %q, %+v of %+v", addr, names[i], syms[i], want, sym, l)
+		}
+	}
+	require.Zero(t, resolved, "number of names")
+	require.Zero(t, found, "number of symbols")
+}
+
+// openBoth opens b with and without the exact index.
+func openBoth(t testing.TB, b []byte) (symbols []*lazy.Symbols, c *lazy.Cache) {
+	t.Helper()
+	for _, opts := range [][]lazy.Option{{lazy.WithExactIndex()}, nil} {
+		var err error
+		c, err = lazy.OpenBytes(b, opts...)
+		require.NoError(t, err)
+		s, err := c.Symbols()
+		require.NoError(t, err)
+		symbols = append(symbols, s)
+	}
+	return symbols, c
 }
 
 func (l linear) checkStacks(t testing.TB, s *lazy.Callstacks, ids []uint32) {
@@ -184,11 +224,10 @@ func TestLookupsAreLinearScans(t *testing.T) {
 			for range 500 {
 				l := randomLinear(rng, pool)
 				addrs := append(l.edges(), pool(rng), rng.Uint64())
-				c, err := lazy.OpenBytes(l.file())
-				require.NoError(t, err)
-				s, err := c.Symbols()
-				require.NoError(t, err)
-				l.check(t, s, addrs)
+				symbols, c := openBoth(t, l.file())
+				for _, s := range symbols {
+					l.check(t, s, addrs)
+				}
 				stacks, err := c.Callstacks()
 				require.NoError(t, err)
 				l.checkStacks(t, stacks, []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, math.MaxUint32})
@@ -224,12 +263,13 @@ func TestGeneratedModels(t *testing.T) {
 			require.Equal(t, describe(m), describe(got))
 
 			l := linear{m.Symbols, m.Modules, m.Callstacks}
-			s, err := c.Symbols()
-			require.NoError(t, err)
+			symbols, _ := openBoth(t, b.Bytes())
 			addrs := l.edges()
 			rng := rand.New(rand.NewPCG(1, 8))
 			rng.Shuffle(len(addrs), func(i, j int) { addrs[i], addrs[j] = addrs[j], addrs[i] })
-			l.check(t, s, addrs[:min(len(addrs), 1000)])
+			for _, s := range symbols {
+				l.check(t, s, addrs[:min(len(addrs), 1000)])
+			}
 			stacks, err := c.Callstacks()
 			require.NoError(t, err)
 			l.checkStacks(t, stacks, []uint32{0, 1, 2, 299, 300, 301})
@@ -278,10 +318,9 @@ func FuzzFind(f *testing.F) {
 			name := fmt.Sprintf("m%d", len(l.modules))
 			l.modules = append(l.modules, trace.Module{Name: name, Base: le.Uint64(b), Size: le.Uint64(b[8:])})
 		}
-		c, err := lazy.OpenBytes(l.file())
-		require.NoError(t, err)
-		s, err := c.Symbols()
-		require.NoError(t, err)
-		l.check(t, s, append(l.edges(), pc))
+		symbols, _ := openBoth(t, l.file())
+		for _, s := range symbols {
+			l.check(t, s, append(l.edges(), pc))
+		}
 	})
 }

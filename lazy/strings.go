@@ -35,20 +35,8 @@ func (s *Strings) At(i int) string {
 	if uint(i) >= uint(len(s.offsets)) {
 		return ""
 	}
-	off := uint64(s.offsets[i])
-	if off >= uint64(len(s.packed)) {
-		return ""
-	}
-	var end uint64
-	switch {
-	case s.lens != nil:
-		end = off + uint64(s.lens[i])
-	case i+1 < len(s.offsets):
-		end = uint64(s.offsets[i+1]) - 1
-	default:
-		end = uint64(len(s.packed)) - 1
-	}
-	return view.String(s.packed[off:end])
+	off, n := s.place(i)
+	return view.String(s.packed[off : off+n])
 }
 
 // name is the string that a record's field means.
@@ -57,6 +45,21 @@ func (s *Strings) name(i pod.StringIndex) string {
 		return ""
 	}
 	return s.At(int(i))
+}
+
+// place is where in the packed bytes string i of the table is; n is 0 where there
+// are no bytes for it.
+func (s *Strings) place(i int) (off, n uint64) {
+	off = uint64(s.offsets[i])
+	switch {
+	case off >= uint64(len(s.packed)):
+		return 0, 0
+	case s.lens != nil:
+		return off, uint64(s.lens[i])
+	case i+1 < len(s.offsets):
+		return off, uint64(s.offsets[i+1]) - 1 - off
+	}
+	return off, uint64(len(s.packed)) - 1 - off
 }
 
 func (c *Cache) loadStrings(ctx context.Context) (*Strings, error) {

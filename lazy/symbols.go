@@ -5,19 +5,23 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync/atomic"
 
+	"example.com/tracecache/internal/index"
+	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 )
 
 // Symbols is the Symbols section with the names and the module bounds that it
 // needs from other sections. It stays valid after Close. Look-ups allocate
-// nothing and take O(log Len) time.
+// nothing, and do not look at the bytes of a name. They take constant time where
+// addresses lie evenly within each module, and O(log Len) time at worst.
 type Symbols struct {
-	entries  []pod.SymbolEntry // file order
-	sorted   []pod.SymbolEntry // ascending, stably; entries where these are (but see thin)
-	strings  *Strings
-	modules  moduleMap
-	trailing int // bytes behind the entries
+	entries []index.Entry // file order
+	text    string        // what entries say where in it their names are
+	index   *index.Index  // of the entries in ascending order, stably (but see thin)
+	exact   *index.Exact  // nil: not asked for
+	modules moduleMap
 }
 
 // Symbol is the answer to a floor look-up. Its strings stay valid after Close.
@@ -42,9 +46,12 @@ func (s *Symbols) Len() int { return len(s.entries) }
 // At is entry i in file order; the name of a hole is empty. Like an index of a
 // slice, an i that is not in [0, Len) panics.
 func (s *Symbols) At(i int) (addr uint64, name string) {
-	e := s.entries[i]
-	return e.Address, s.strings.name(e.StringIdx)
+	e := &s.entries[i]
+	return e.Address, s.name(e.Off, e.Len)
 }
+
+// name is the name that an entry says the place of.
+func (s *Symbols) name(off, n uint32) string { return s.text[off:][:n] }
 
 // All is every entry in file order, as [Symbols.At] gives it.
 func (s *Symbols) All() iter.Seq2[uint64, string] {
@@ -60,44 +67,26 @@ func (s *Symbols) All() iter.Seq2[uint64, string] {
 // Resolve is the name of exactly the address addr: of the first entry in file
 // order that has this address and a name.
 func (s *Symbols) Resolve(addr uint64) (name string, ok bool) {
-	return s.firstName(s.search(addr), addr)
+	var off, n uint32
+	if s.exact != nil {
+		off, n = s.exact.Name(addr)
+	} else {
+		off, n = s.index.Name(addr)
+	}
+	return s.name(off, n), n != 0
 }
 
 // Aliases are all names of exactly the address addr, in file order. The first is
 // that of [Symbols.Resolve].
 func (s *Symbols) Aliases(addr uint64) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for i := s.search(addr); i < len(s.sorted) && s.sorted[i].Address == addr; i++ {
-			if name := s.strings.name(s.sorted[i].StringIdx); name != "" && !yield(name) {
+		sorted := s.index.Entries()
+		for i := max(0, s.index.First(s.index.Floor(addr))); i < len(sorted) && sorted[i].Address == addr; i++ {
+			if e := &sorted[i]; e.Len != 0 && !yield(s.name(e.Off, e.Len)) {
 				return
 			}
 		}
 	}
-}
-
-// search is the place in sorted of the first entry at or above addr.
-func (s *Symbols) search(addr uint64) int {
-	lo, hi := 0, len(s.sorted)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if s.sorted[mid].Address < addr {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-// firstName is the first name among the entries from place i on that have the
-// address addr.
-func (s *Symbols) firstName(i int, addr uint64) (string, bool) {
-	for ; i < len(s.sorted) && s.sorted[i].Address == addr; i++ {
-		if name := s.strings.name(s.sorted[i].StringIdx); name != "" {
-			return name, true
-		}
-	}
-	return "", false
 }
 
 func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
@@ -105,41 +94,76 @@ func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.parseSymbols(raw)
+	entries, _, err := symbolRecords[index.Entry](c, raw)
 	if err != nil {
 		return nil, err
 	}
-	if s.strings, err = c.strings.get(ctx, c.loadStrings); err != nil {
+	strings, err := c.strings.get(ctx, c.loadStrings)
+	if err != nil {
 		return nil, err
 	}
-	s.thin()
+	s := &Symbols{entries: entries, text: view.String(strings.packed)}
 	records, err := c.records.get(ctx, c.loadMetadataRecords)
 	switch {
 	case err == nil:
-		s.modules = newModuleMap(records.modules, s.strings)
+		s.modules = newModuleMap(records.modules, strings)
 	case final(err):
 		s.modules = moduleMap{err: err}
 	default:
 		return nil, err
 	}
+	ascending := c.sections[pod.SectionSymbols].nameRecords(entries, strings)
+	s.makeIndex(ascending, c.opts.exactIndex)
 	return s, nil
 }
 
-// parseSymbols makes entries of the decoded section, and sorts them where they
-// are not.
-func (c *Cache) parseSymbols(raw []byte) (*Symbols, error) {
+// symbolRecords makes records of the decoded section. Behind them are trailing
+// bytes.
+func symbolRecords[T any](c *Cache, raw []byte) (recs []T, trailing int, err error) {
 	p := payload{file: c.file, id: pod.SectionSymbols, raw: raw}
-	s := &Symbols{entries: list[pod.SymbolEntry](&p, pod.SymbolEntrySize, "symbols")}
-	if p.err != nil {
-		return nil, p.err
+	recs = list[T](&p, pod.SymbolEntrySize, "symbols")
+	return recs, len(raw) - p.off, p.err
+}
+
+// nameRecords writes over the index of each symbol's name, and the padding behind
+// it, where the name is and how long. Nothing can fail any more when this
+// is done. It reports whether the records are in ascending order.
+func (s *section) nameRecords(entries []index.Entry, strings *Strings) bool {
+	s.recordsMu.Lock()
+	defer s.recordsMu.Unlock()
+	var unsorted atomic.Bool
+	inChunks(len(entries), func(lo, hi int) {
+		prev := entries[max(lo-1, 0)].Address
+		for i := range entries[lo:hi] {
+			e := &entries[lo+i]
+			if e.Address < prev {
+				unsorted.Store(true)
+			}
+			prev = e.Address
+			var off, n uint64
+			if uint64(e.Off) < uint64(len(strings.offsets)) { // the index, still
+				off, n = strings.place(int(e.Off))
+			}
+			e.Off, e.Len = uint32(off), uint32(n)
+		}
+	})
+	s.named = true
+	return !unsorted.Load()
+}
+
+// makeIndex makes the indexes of the entries, sorting them where they are not
+// ascending.
+func (s *Symbols) makeIndex(ascending, exact bool) {
+	sorted := s.entries
+	if !ascending {
+		sorted = slices.Clone(s.entries)
+		slices.SortStableFunc(sorted, func(a, b index.Entry) int { return cmp.Compare(a.Address, b.Address) })
 	}
-	s.trailing = len(raw) - p.off
-	s.sorted = s.entries
-	if !slices.IsSortedFunc(s.entries, byAddress) {
-		s.sorted = slices.Clone(s.entries)
-		slices.SortStableFunc(s.sorted, byAddress)
+	sorted = thin(sorted)
+	s.index = index.New(sorted)
+	if exact {
+		s.exact = index.NewExact(sorted)
 	}
-	return s, nil
 }
 
 // longRun is how many entries of one address are too many to walk over in a
@@ -150,28 +174,26 @@ const longRun = 32
 // another hole, so that the first entry of an address has its name if there is
 // one. They answer nothing, and a look-up would have to walk over them. Files that
 // have no long runs of one address, which is nearly all, stay as they are.
-func (s *Symbols) thin() {
+func thin(sorted []index.Entry) []index.Entry {
 	long := false
-	for i := longRun; i < len(s.sorted) && !long; i += longRun {
-		long = s.sorted[i].Address == s.sorted[i-longRun].Address
+	for i := longRun; i < len(sorted) && !long; i += longRun {
+		long = sorted[i].Address == sorted[i-longRun].Address
 	}
 	if !long {
-		return
+		return sorted
 	}
-	var kept []pod.SymbolEntry
-	for _, e := range s.sorted {
+	var kept []index.Entry
+	for _, e := range sorted {
 		last := len(kept) - 1
 		switch {
 		case last < 0 || kept[last].Address != e.Address:
 			kept = append(kept, e)
-		case s.strings.name(e.StringIdx) == "":
-		case s.strings.name(kept[last].StringIdx) == "":
+		case e.Len == 0:
+		case kept[last].Len == 0:
 			kept[last] = e
 		default:
 			kept = append(kept, e)
 		}
 	}
-	s.sorted = kept
+	return kept
 }
-
-func byAddress(a, b pod.SymbolEntry) int { return cmp.Compare(a.Address, b.Address) }

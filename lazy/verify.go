@@ -279,20 +279,20 @@ func (v *verifier) callstacks(raw []byte) error {
 }
 
 func (v *verifier) symbols(raw []byte) error {
-	s, err := v.c.parseSymbols(raw)
+	entries, trailing, err := symbolRecords[pod.SymbolEntry](v.c, raw)
 	if err != nil {
 		return err
 	}
 	order, index := v.rule(pod.SectionSymbols), v.rule(pod.SectionSymbols)
-	for i, e := range s.entries {
+	for i, e := range entries {
 		at := pod.CountSize + i*pod.SymbolEntrySize
-		if i > 0 && e.Address < s.entries[i-1].Address {
-			order.broken(at, "symbol %d has address %#x, below %#x before it", i, e.Address, s.entries[i-1].Address)
+		if i > 0 && e.Address < entries[i-1].Address {
+			order.broken(at, "symbol %d has address %#x, below %#x before it", i, e.Address, entries[i-1].Address)
 		}
 		v.index(index, e.StringIdx, at+8, "a symbol's name")
 	}
 	order.done()
 	index.done()
-	v.trailing(pod.SectionSymbols, len(raw), s.trailing)
+	v.trailing(pod.SectionSymbols, len(raw), trailing)
 	return nil
 }

@@ -25,6 +25,8 @@ func TestBigArraysAreViews(t *testing.T) {
 		require.NoError(t, err)
 		symbols, err := c.Symbols()
 		require.NoError(t, err)
+		strings, err := c.Strings()
+		require.NoError(t, err)
 		stacks, err := c.Callstacks()
 		require.NoError(t, err)
 		memory, err := c.Memory()
@@ -34,8 +36,8 @@ func TestBigArraysAreViews(t *testing.T) {
 		inside(t, c, pod.SectionSymbols, symbols.entries)
 		inside(t, c, pod.SectionCallstacks, stacks.headers)
 		inside(t, c, pod.SectionCallstacks, stacks.frames)
-		inside(t, c, pod.SectionStringTable, symbols.strings.offsets)
-		inside(t, c, pod.SectionStringTable, symbols.strings.packed)
+		inside(t, c, pod.SectionStringTable, strings.offsets)
+		inside(t, c, pod.SectionStringTable, strings.packed)
 	}
 }
 

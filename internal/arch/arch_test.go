@@ -37,7 +37,8 @@ var layers = []struct {
 	{"pod", layer{}},
 	{"trace", layer{}},
 	{"internal/view", layer{}},
-	{"internal/bounds", layer{}},
+	{"internal/index", layer{}},
+	{"internal/bounds", layer{own: []string{"internal/index"}}},
 	{"internal/oodle", layer{own: []string{"pod"}}},
 	{"internal/codec", layer{
 		own:     []string{"pod", "internal/oodle"},
@@ -51,7 +52,7 @@ var layers = []struct {
 		own:     []string{"pod"},
 		foreign: []string{"golang.org/x/exp/mmap", "golang.org/x/sys/"},
 	}},
-	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/view"}}},
+	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/index", "internal/view"}}},
 	{"writer", layer{own: []string{"pod", "trace", "internal/container", "internal/view", "internal/codec"}}},
 	{"convert/", layer{
 		own:     []string{"pod", "trace", "internal/bounds", "internal/view", "internal/codec", "internal/container", "mapped", "lazy", "writer", "convert"},

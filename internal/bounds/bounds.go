@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"example.com/tracecache/internal/index"
 )
 
 // Module is the addresses [Base, Base+Size), up to the end of the address space
@@ -23,15 +25,16 @@ const None = -1
 // it is the one with the highest Base, of those of one Base the first in the list.
 // The zero Map has no modules. It is safe for concurrent use.
 type Map struct {
-	starts []uint64 // ascending; range i is [starts[i], starts[i+1])
-	owners []int32  // the module that each range is of, or None
+	ranges index.Ranges // that are in one module
+	lasts  []uint64     // last address of each
+	owners []int32      // the module that each is in
 	n      int
 }
 
 // New returns the map of a list of at most [math.MaxInt32] modules. It takes
 // O(n log n) time.
 func New(modules []Module) Map {
-	m := Map{n: len(modules)}
+	var m marks
 	order := make([]int32, len(modules))
 	for i := range order {
 		order[i] = int32(i)
@@ -52,7 +55,7 @@ func New(modules []Module) Map {
 		m.mark(base, i)
 	}
 	m.closeBefore(stack, math.MaxUint64)
-	return m
+	return m.ranges(len(modules))
 }
 
 // Len is the number of modules.
@@ -60,19 +63,19 @@ func (m *Map) Len() int { return m.n }
 
 // At is the index of the module that addr lies in, or [None].
 func (m *Map) At(addr uint64) int {
-	lo, hi := 0, len(m.starts)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if m.starts[mid] <= addr {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	module, _ := m.Range(addr)
+	return module
+}
+
+// Range is the index of the module that addr lies in, or [None], and the first of
+// the addresses around addr that lie in the same one without a gap or another
+// module in between.
+func (m *Map) Range(addr uint64) (module int, start uint64) {
+	i, off := m.ranges.At(addr)
+	if uint(i) >= uint(len(m.lasts)) || addr > m.lasts[i] {
+		return None, 0
 	}
-	if lo == 0 {
-		return None
-	}
-	return int(m.owners[lo-1])
+	return int(m.owners[i]), addr - off
 }
 
 // Last is the last address of a module whose Size is not 0.
@@ -107,9 +110,38 @@ type open struct {
 	last  uint64
 }
 
+// marks are the addresses, ascending, from which on another module or none is on
+// top.
+type marks struct {
+	starts []uint64
+	owners []int32 // or None
+}
+
+// ranges is the map of what the marks say of n modules.
+func (m *marks) ranges(n int) Map {
+	r := Map{n: n}
+	var starts []uint64
+	for i, owner := range m.owners {
+		if owner == None {
+			continue
+		}
+		last := uint64(math.MaxUint64)
+		if i+1 < len(m.starts) {
+			last = m.starts[i+1] - 1
+		}
+		starts = append(starts, m.starts[i])
+		r.lasts = append(r.lasts, last)
+		r.owners = append(r.owners, owner)
+	}
+	if len(r.lasts) > 0 {
+		r.ranges = index.NewRanges(starts, r.lasts[len(r.lasts)-1])
+	}
+	return r
+}
+
 // closeBefore takes the modules off the stack that end below addr, and marks what
 // shows up under each.
-func (m *Map) closeBefore(stack []open, addr uint64) []open {
+func (m *marks) closeBefore(stack []open, addr uint64) []open {
 	for len(stack) > 0 && stack[len(stack)-1].last < addr {
 		last := stack[len(stack)-1].last
 		// Those below that have ended by then never show up.
@@ -126,7 +158,7 @@ func (m *Map) closeBefore(stack []open, addr uint64) []open {
 }
 
 // mark starts a range at addr, which is not below the last one's start.
-func (m *Map) mark(addr uint64, owner int32) {
+func (m *marks) mark(addr uint64, owner int32) {
 	if n := len(m.starts); n > 0 && m.starts[n-1] == addr {
 		m.owners[n-1] = owner
 		return

@@ -1,0 +1,220 @@
+package index
+
+import (
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+const (
+	// perCluster is the number of entries for which there may be one cluster.
+	// A cluster takes 48 bytes besides its buckets.
+	perCluster = 256
+
+	// maxClusters keeps the clusters, through which every search goes, in the
+	// near caches of the processor.
+	maxClusters = 4096
+)
+
+// New makes the index of entries, which are in ascending order (equal addresses
+// are allowed), at most [math.MaxUint32] of them, and do not change any more. It
+// takes O(len(entries)) time, on all processors.
+func New(entries []Entry) *Index {
+	x := &Index{entries: entries}
+	if len(entries) < minTable {
+		return x
+	}
+	gaps := gapsOf(entries)
+	firsts := x.split(gaps.split(min(len(entries)/perCluster, maxClusters) - 1))
+	x.lay(firsts)
+	x.fill(firsts)
+	return x
+}
+
+// gaps are the distances from each address to the next one, by their number of
+// bits.
+type gaps [65]struct {
+	n   int
+	sum uint64
+}
+
+func gapsOf(entries []Entry) (all gaps) {
+	parts := parallel(len(entries)-1, func(lo, hi int) (g gaps) {
+		prev := entries[lo].Address
+		for i := range entries[lo+1 : hi+1] {
+			addr := entries[lo+1+i].Address
+			k := &g[bits.Len64(addr-prev)]
+			k.n++
+			k.sum += addr - prev
+			prev = addr
+		}
+		return g
+	})
+	for p := range parts {
+		for k := range all {
+			all[k].n += parts[p][k].n
+			all[k].sum += parts[p][k].sum
+		}
+	}
+	return all
+}
+
+// split is the number of bits of a gap from which on the array is taken apart:
+// there are limit such gaps at most. Taking it apart at the most gaps leaves the
+// least span to lay tables over; fewer are chosen where they leave little more.
+func (g *gaps) split(limit int) (size int) {
+	n := 0
+	size = len(g)
+	for size > 1 && n+g[size-1].n <= limit {
+		size--
+		n += g[size].n
+	}
+	var span uint64
+	for _, k := range g[:size] {
+		span += k.sum
+	}
+	for more := span / 4; size < len(g) && g[size].sum <= more; size++ {
+		more -= g[size].sum
+	}
+	return size
+}
+
+// split is where the clusters start: at entry 0, and behind each gap of at least
+// size bits.
+func (x *Index) split(size int) []int {
+	firsts := []int{0}
+	if size > 64 {
+		return firsts
+	}
+	parts := parallel(len(x.entries)-1, func(lo, hi int) (firsts []int) {
+		least := uint64(1) << (size - 1)
+		prev := x.entries[lo].Address
+		for i := range x.entries[lo+1 : hi+1] {
+			addr := x.entries[lo+1+i].Address
+			if addr-prev >= least {
+				firsts = append(firsts, lo+1+i)
+			}
+			prev = addr
+		}
+		return firsts
+	})
+	return append(firsts, slices.Concat(parts...)...)
+}
+
+// lay lays an empty table over each cluster.
+func (x *Index) lay(firsts []int) {
+	starts := make([]uint64, len(firsts))
+	x.tables = make([]table, len(firsts))
+	buckets := uint32(0)
+	for c, first := range firsts {
+		next := len(x.entries)
+		if c+1 < len(firsts) {
+			next = firsts[c+1]
+		}
+		x.tables[c] = newTable(x.entries[first:next], buckets)
+		starts[c] = x.entries[first].Address
+		buckets += x.tables[c].last + 1
+	}
+	x.clusters = NewRanges(starts, x.entries[len(x.entries)-1].Address)
+	x.offs = make([]uint8, buckets+1)
+	x.bases = make([]uint32, buckets>>groupBits+2)
+}
+
+func newTable(entries []Entry, first uint32) table {
+	c := table{start: entries[0].Address, first: first}
+	span := entries[len(entries)-1].Address - c.start
+	if span == 0 {
+		return c
+	}
+	n := max(1, min(uint64(len(entries))*3/2, span))
+	c.last = uint32(n - 1)
+	if span+1 == 0 {
+		c.scale = n
+	} else {
+		c.scale, _ = bits.Div64(n, 0, span+1)
+	}
+	return c
+}
+
+// fill makes the table.
+func (x *Index) fill(firsts []int) {
+	// First offs says how many entries each bucket has, and bases, one further
+	// on, where each group ends that has any.
+	parallel(len(x.entries), func(lo, hi int) (none struct{}) {
+		lo, hi = x.nextGroup(firsts, lo), x.nextGroup(firsts, hi) // no two write to one
+		for c := clusterOf(firsts, lo); lo < hi; c++ {
+			end := hi
+			if c+1 < len(firsts) {
+				end = min(hi, firsts[c+1])
+			}
+			x.count(&x.tables[c], lo, end)
+			lo = end
+		}
+		return none
+	})
+	for g := range x.bases[1:] {
+		x.bases[g+1] = max(x.bases[g+1], x.bases[g])
+	}
+	parallel(len(x.bases)-1, func(lo, hi int) (none struct{}) {
+		for g := lo; g < hi; g++ {
+			off := 0
+			group := x.offs[g<<groupBits : min((g+1)<<groupBits, len(x.offs))]
+			for i, n := range group {
+				group[i] = uint8(min(off, far))
+				off += int(n)
+			}
+		}
+		return none
+	})
+}
+
+// count counts the entries [lo, hi), all of one cluster.
+func (x *Index) count(t *table, lo, hi int) {
+	k := *t
+	for i := lo; i < hi; i++ {
+		b := k.bucket(x.entries[i].Address)
+		n := uint32(x.offs[b]) + 1
+		x.offs[b] = uint8(n - n>>8) // far stays far
+		x.bases[b>>groupBits+1] = uint32(i) + 1
+	}
+}
+
+// clusterOf is the cluster of entry i.
+func clusterOf(firsts []int, i int) int {
+	c, found := slices.BinarySearch(firsts, i)
+	if !found {
+		c--
+	}
+	return c
+}
+
+// nextGroup is the first entry from i on that is in another group of buckets than
+// the one before it.
+func (x *Index) nextGroup(firsts []int, i int) int {
+	group := func(i int) uint64 {
+		return x.tables[clusterOf(firsts, i)].bucket(x.entries[i].Address) >> groupBits
+	}
+	if i == 0 || i == len(x.entries) {
+		return i
+	}
+	for g := group(i - 1); i < len(x.entries) && group(i) == g; i++ {
+	}
+	return i
+}
+
+// parallel calls do for parts of [0, n), on all processors, and returns what it
+// returned, in order.
+func parallel[T any](n int, do func(lo, hi int) T) []T {
+	const least = 1 << 13 // below, starting a goroutine takes longer
+	parts := make([]T, max(1, min(runtime.GOMAXPROCS(0), n/least)))
+	var wg sync.WaitGroup
+	for p := 1; p < len(parts); p++ {
+		wg.Go(func() { parts[p] = do(n*p/len(parts), n*(p+1)/len(parts)) })
+	}
+	if n > 0 {
+		parts[0] = do(0, n/len(parts))
+	}
+	wg.Wait()
+	return parts
+}
