@@ -26,12 +26,7 @@ func (s *Symbols) ResolveBatch(addrs []uint64, dst []string) int {
 }
 
 func (s *Symbols) resolve(addrs *[index.BatchSize]uint64, dst *[index.BatchSize]string) (hits int) {
-	var offs, ns [index.BatchSize]uint32
-	if s.exact != nil {
-		offs, ns = s.exact.Names(addrs)
-	} else {
-		offs, ns = s.index.Names(addrs)
-	}
+	offs, ns := s.index.Names(addrs)
 	for k, n := range ns {
 		dst[k] = s.name(offs[k], n)
 		if n != 0 {

@@ -69,9 +69,11 @@ func (s *Symbols) answer(pc uint64, i int) (Symbol, Reason) {
 		}
 		return Symbol{}, BeforeFirst
 	}
-	i = s.index.First(i)
-	addr := s.index.Entries()[i].Address
-	off, n := s.index.NameAt(i)
+	sorted := s.index.Entries()
+	addr, off, n := sorted[i].Address, sorted[i].Off, sorted[i].Len
+	if i > 0 && sorted[i-1].Address == addr {
+		off, n = s.index.NameAt(s.index.First(i))
+	}
 	module, reason := s.modules.judge(pc, addr, n != 0)
 	if reason != Found {
 		return Symbol{}, reason

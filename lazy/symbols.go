@@ -20,7 +20,6 @@ type Symbols struct {
 	entries []index.Entry // file order
 	text    string        // what entries say where in it their names are
 	index   *index.Index  // of the entries in ascending order, stably (but see thin)
-	exact   *index.Exact  // nil: not asked for
 	modules moduleMap
 }
 
@@ -67,13 +66,8 @@ func (s *Symbols) All() iter.Seq2[uint64, string] {
 // Resolve is the name of exactly the address addr: of the first entry in file
 // order that has this address and a name.
 func (s *Symbols) Resolve(addr uint64) (name string, ok bool) {
-	var off, n uint32
-	if s.exact != nil {
-		off, n = s.exact.Name(addr)
-	} else {
-		off, n = s.index.Name(addr)
-	}
-	return s.name(off, n), n != 0
+	off, n := s.index.Name(addr)
+	return s.text[off:][:n], n != 0
 }
 
 // Aliases are all names of exactly the address addr, in file order. The first is
@@ -160,10 +154,7 @@ func (s *Symbols) makeIndex(ascending, exact bool) {
 		slices.SortStableFunc(sorted, func(a, b index.Entry) int { return cmp.Compare(a.Address, b.Address) })
 	}
 	sorted = thin(sorted)
-	s.index = index.New(sorted)
-	if exact {
-		s.exact = index.NewExact(sorted)
-	}
+	s.index = index.New(sorted, exact)
 }
 
 // longRun is how many entries of one address are too many to walk over in a

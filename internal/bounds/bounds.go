@@ -25,10 +25,15 @@ const None = -1
 // it is the one with the highest Base, of those of one Base the first in the list.
 // The zero Map has no modules. It is safe for concurrent use.
 type Map struct {
-	ranges index.Ranges // that are in one module
-	lasts  []uint64     // last address of each
-	owners []int32      // the module that each is in
+	ranges []span // ascending and disjoint
+	starts index.Ranges
 	n      int
+}
+
+// span is addresses that lie in one module.
+type span struct {
+	start, last uint64
+	module      int32
 }
 
 // New returns the map of a list of at most [math.MaxInt32] modules. It takes
@@ -71,11 +76,21 @@ func (m *Map) At(addr uint64) int {
 // the addresses around addr that lie in the same one without a gap or another
 // module in between.
 func (m *Map) Range(addr uint64) (module int, start uint64) {
-	i, off := m.ranges.At(addr)
-	if uint(i) >= uint(len(m.lasts)) || addr > m.lasts[i] {
+	if i := m.starts.Guess(addr); uint(i) < uint(len(m.ranges)) {
+		if r := &m.ranges[i]; addr >= r.start && addr <= r.last {
+			return int(r.module), r.start
+		}
+	}
+	return m.search(addr)
+}
+
+// search is Range for any address.
+func (m *Map) search(addr uint64) (module int, start uint64) {
+	i := m.starts.At(addr)
+	if i < 0 || addr > m.ranges[i].last {
 		return None, 0
 	}
-	return int(m.owners[i]), addr - off
+	return int(m.ranges[i].module), m.ranges[i].start
 }
 
 // Last is the last address of a module whose Size is not 0.
@@ -130,11 +145,10 @@ func (m *marks) ranges(n int) Map {
 			last = m.starts[i+1] - 1
 		}
 		starts = append(starts, m.starts[i])
-		r.lasts = append(r.lasts, last)
-		r.owners = append(r.owners, owner)
+		r.ranges = append(r.ranges, span{m.starts[i], last, owner})
 	}
-	if len(r.lasts) > 0 {
-		r.ranges = index.NewRanges(starts, r.lasts[len(r.lasts)-1])
+	if n := len(starts); n > 0 {
+		r.starts = index.NewRanges(starts, r.ranges[n-1].last)
 	}
 	return r
 }

@@ -20,6 +20,9 @@ func (x *Index) Floors(addrs *[BatchSize]uint64) (at [BatchSize]int) {
 
 // Names is [Index.Name] for each address; an n of 0 stands for none.
 func (x *Index) Names(addrs *[BatchSize]uint64) (offs, ns [BatchSize]uint32) {
+	if x.exact != nil {
+		return x.exact.Names(addrs)
+	}
 	for k, at := range x.Floors(addrs) {
 		if at >= 0 && x.entries[at].Address == addrs[k] {
 			offs[k], ns[k] = x.NameAt(x.First(at))

@@ -19,9 +19,13 @@ const (
 
 // New makes the index of entries, which are in ascending order (equal addresses
 // are allowed), at most [math.MaxUint32] of them, and do not change any more. It
-// takes O(len(entries)) time, on all processors.
-func New(entries []Entry) *Index {
+// takes O(len(entries)) time, on all processors. Where exact is set, there is a hash
+// table, an [Exact], besides, which names are found by.
+func New(entries []Entry, exact bool) *Index {
 	x := &Index{entries: entries}
+	if exact {
+		x.exact = NewExact(entries)
+	}
 	if len(entries) < minTable {
 		return x
 	}

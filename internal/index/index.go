@@ -49,6 +49,7 @@ type Index struct {
 	tables   []table  // of each cluster; empty where there are few entries
 	bases    []uint32 // where in entries each group of buckets starts, and len(entries)
 	offs     []uint8  // how far behind its group's start each bucket starts, and once more
+	exact    *Exact   // nil: not asked for
 }
 
 // table says which buckets a cluster has. The address off behind its start is in
@@ -68,7 +69,7 @@ func (t *table) bucket(addr uint64) uint64 {
 // Entries is the array.
 func (x *Index) Entries() []Entry { return x.entries }
 
-// Size is the memory of the index in bytes.
+// Size is the memory of the index in bytes, without that of the hash table.
 func (x *Index) Size() int {
 	return x.clusters.Size() + len(x.tables)*24 + len(x.bases)*4 + len(x.offs)
 }
@@ -76,23 +77,22 @@ func (x *Index) Size() int {
 // Name is where the name of exactly the address addr is, that of the first entry
 // that has this address and a name; n is 0 where there is none.
 func (x *Index) Name(addr uint64) (off, n uint32) {
-	// This is Floor for what nearly always is: the address is there, next to the
-	// start of its bucket.
-	slot := (addr - x.clusters.first) >> (x.clusters.shift & 63)
-	if slot < uint64(len(x.clusters.slots)) {
-		if c := x.clusters.slots[slot]; uint(c) < uint(len(x.tables)) {
-			if t := &x.tables[c]; addr >= t.start {
-				b := t.bucket(addr)
-				at := uint64(x.bases[b>>groupBits]) + uint64(x.offs[b])
-				if at+2 < uint64(len(x.entries)) {
-					_, below0 := bits.Sub64(x.entries[at].Address, addr, 0)
-					_, below1 := bits.Sub64(x.entries[at+1].Address, addr, 0)
-					if e := &x.entries[at+below0+below1]; e.Address == addr && e.Len != 0 {
-						return e.Off, e.Len
-					} else if e.Address > addr {
-						return 0, 0
-					}
-				}
+	if x.exact != nil {
+		return x.exact.Name(addr)
+	}
+	// What nearly always is: the entry is one of the first in its bucket.
+	if c := x.clusters.Guess(addr); uint(c) < uint(len(x.tables)) && addr >= x.tables[c].start {
+		b := x.tables[c].bucket(addr)
+		start := uint64(x.bases[b>>groupBits]) + uint64(x.offs[b])
+		if start+2 < uint64(len(x.entries)) {
+			_, below0 := bits.Sub64(x.entries[start].Address, addr, 0)
+			_, below1 := bits.Sub64(x.entries[start+1].Address, addr, 0)
+			e := &x.entries[start+below0+below1]
+			if e.Address == addr && e.Len != 0 {
+				return e.Off, e.Len
+			}
+			if e.Address > addr {
+				return 0, 0
 			}
 		}
 	}
@@ -137,7 +137,19 @@ func (x *Index) First(i int) int {
 // It takes constant time for addresses that lie evenly in each cluster, and
 // O(log n) for any.
 func (x *Index) Floor(addr uint64) int {
-	return x.floorIn(x.bucketStart(addr), addr)
+	if c := x.clusters.Guess(addr); uint(c) < uint(len(x.tables)) && addr >= x.tables[c].start {
+		b := x.tables[c].bucket(addr)
+		start := uint64(x.bases[b>>groupBits]) + uint64(x.offs[b])
+		if start+2 < uint64(len(x.entries)) {
+			_, above0 := bits.Sub64(addr, x.entries[start].Address, 0)
+			_, above1 := bits.Sub64(addr, x.entries[start+1].Address, 0)
+			_, above2 := bits.Sub64(addr, x.entries[start+2].Address, 0)
+			if above := above0 + above1 + above2; above != 0 {
+				return int(start+2) - int(above)
+			}
+		}
+	}
+	return x.floor(addr)
 }
 
 // nowhere is what bucketStart returns for an address that has no bucket.
@@ -145,7 +157,7 @@ const nowhere = math.MaxUint64 - window
 
 // bucketStart is where in entries the bucket of addr starts.
 func (x *Index) bucketStart(addr uint64) uint64 {
-	if c, _ := x.clusters.At(addr); uint(c) < uint(len(x.tables)) {
+	if c := x.clusters.At(addr); uint(c) < uint(len(x.tables)) {
 		b := x.tables[c].bucket(addr)
 		return uint64(x.bases[b>>groupBits]) + uint64(x.offs[b])
 	}
@@ -170,7 +182,7 @@ func (x *Index) floor(addr uint64) int {
 	if len(x.tables) == 0 {
 		return floor(x.entries, addr)
 	}
-	c, _ := x.clusters.At(addr)
+	c := x.clusters.At(addr)
 	if c < 0 {
 		return -1
 	}

@@ -2,8 +2,8 @@ package index
 
 import "math/bits"
 
-// Ranges finds which of a few disjoint ranges of addresses an address may lie in. The
-// zero Ranges is empty. It is safe for concurrent use.
+// Ranges finds which of a few disjoint ranges of addresses an address may lie in.
+// The zero Ranges is empty. It is safe for concurrent use.
 type Ranges struct {
 	starts []uint64 // ascending
 	first  uint64
@@ -47,24 +47,30 @@ func (r *Ranges) Len() int { return len(r.starts) }
 // Size is the memory of the ranges in bytes.
 func (r *Ranges) Size() int { return 8*len(r.starts) + 4*len(r.slots) }
 
-// At is the last range that starts at or below addr, and how far from its start
-// addr is; -1 where there is none. It takes constant time where the ranges lie
-// evenly, and O(log n) for any.
-func (r *Ranges) At(addr uint64) (i int, off uint64) {
-	slot := (addr - r.first) >> (r.shift & 63)
-	if slot < uint64(len(r.slots)) {
-		i := r.slots[slot]
-		if off := addr - r.starts[i]; off <= addr {
-			return int(i), off
-		}
+// At is the last range that starts at or below addr; -1 where there is none. It
+// takes constant time where the ranges lie evenly, and O(log n) for any.
+func (r *Ranges) At(addr uint64) int {
+	if i := r.Guess(addr); i >= 0 && addr >= r.starts[i] {
+		return i
 	}
 	return r.search(addr)
 }
 
-// search is At for an address that lies before the last range that starts in its slot, or in no slot.
-func (r *Ranges) search(addr uint64) (int, uint64) {
+// Guess is what [Ranges.At] is, if that range starts at or below addr; -1 where
+// it cannot be told. It is for callers who know where the ranges start, and takes
+// next to no time.
+func (r *Ranges) Guess(addr uint64) int {
+	slot := (addr - r.first) >> (r.shift & 63)
+	if slot >= uint64(len(r.slots)) {
+		return -1
+	}
+	return int(r.slots[slot])
+}
+
+// search is At for any address.
+func (r *Ranges) search(addr uint64) int {
 	if len(r.starts) == 0 || addr < r.first {
-		return -1, 0
+		return -1
 	}
 	at, n := uint64(0), uint64(len(r.starts)-1)
 	if slot := (addr - r.first) >> r.shift; slot < uint64(len(r.slots)) {
@@ -82,5 +88,5 @@ func (r *Ranges) search(addr uint64) (int, uint64) {
 		at += half &^ -above
 		n -= half
 	}
-	return int(at), addr - r.starts[at]
+	return int(at)
 }
