@@ -6,7 +6,16 @@ package lazy
 // modules and pc does not lie in the module that the entry is in.
 // [Symbols.Explain] says which.
 func (s *Symbols) Find(pc uint64) (Symbol, bool) {
-	sym, reason := s.find(pc)
+	i := s.index.Floor(pc)
+	module, start := s.modules.bounds.Range(pc)
+	// What nearly always is; a call less than what always is.
+	if sorted := s.index.Entries(); uint(i) < uint(len(sorted)) && module != bounds.None {
+		e := &sorted[i]
+		if e.Len != 0 && e.Address >= start && (i == 0 || sorted[i-1].Address != e.Address) {
+			return Symbol{Name: s.name(e.Off, e.Len), Address: e.Address, Offset: pc - e.Address, Module: s.modules.names[module]}, true
+		}
+	}
+	sym, reason := s.answer(pc, i)
 	return sym, reason == Found
 }
 
