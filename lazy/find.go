@@ -1,5 +1,7 @@
 package lazy
 
+import "example.com/tracecache/internal/bounds"
+
 // Find is the symbol at or before pc (floor): the first name among the entries
 // of the greatest address that is not above pc. An exact hit always answers.
 // Else there is none where these entries are a hole, or where Metadata names

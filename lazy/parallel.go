@@ -16,7 +16,9 @@ func inChunks(n int, f func(lo, hi int)) {
 	for w := 1; w < workers; w++ {
 		wg.Go(func() { f(part(n, w, workers), part(n, w+1, workers)) })
 	}
-	f(0, part(n, 1, workers))
+	if n > 0 {
+		f(0, part(n, 1, workers))
+	}
 	wg.Wait()
 }
 

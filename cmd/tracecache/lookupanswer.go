@@ -89,8 +89,8 @@ func (l *lookup) answer() error {
 	if l.symbols == nil {
 		return l.answerCold(pcs)
 	}
-	l.syms = append(l.syms[:0], make([]lazy.Symbol, len(pcs))...)
-	findBatch(l.symbols, pcs, l.syms)
+	l.syms = slices.Grow(l.syms[:0], len(pcs))[:len(pcs)]
+	l.symbols.FindBatch(pcs, l.syms)
 	for i, pc := range pcs {
 		reason := lazy.Found
 		if l.syms[i].Name == "" {
@@ -101,13 +101,6 @@ func (l *lookup) answer() error {
 		}
 	}
 	return nil
-}
-
-// findBatch finds the symbols of pcs; a miss is the zero Symbol.
-func findBatch(s *lazy.Symbols, pcs []uint64, dst []lazy.Symbol) {
-	for i, pc := range pcs {
-		dst[i], _ = s.Find(pc)
-	}
 }
 
 // answerCold answers without loading the symbols.
