@@ -97,46 +97,6 @@ func (l linear) check(t testing.TB, s *lazy.Symbols, addrs []uint64) {
 	l.checkBatches(t, s, addrs)
 }
 
-// checkBatches compares the answers to all addresses at once with l.
-func (l linear) checkBatches(t testing.TB, s *lazy.Symbols, addrs []uint64) {
-	t.Helper()
-	names, syms := make([]string, len(addrs)), make([]lazy.Symbol, len(addrs))
-	for i := range addrs { // what is there before counts for nothing
-		names[i], syms[i] = "stale", lazy.Symbol{Name: "stale", Address: 1, Offset: 2, Module: "stale"}
-	}
-	resolved, found := s.ResolveBatch(addrs, names), s.FindBatch(addrs, syms)
-	for i, addr := range addrs {
-		var want string
-		if a := l.aliases(addr); len(a) > 0 {
-			want = a[0]
-			resolved--
-		}
-		sym, reason := l.find(addr)
-		if reason == lazy.Found {
-			found--
-		}
-		if names[i] != want || syms[i] != sym {
-			require.Fail(t, "batch", "%#x: got %q, %+v, expected %q, %+v of %+v", addr, names[i], syms[i], want, sym, l)
-		}
-	}
-	require.Zero(t, resolved, "number of names")
-	require.Zero(t, found, "number of symbols")
-}
-
-// openBoth opens b with and without the exact index.
-func openBoth(t testing.TB, b []byte) (symbols []*lazy.Symbols, c *lazy.Cache) {
-	t.Helper()
-	for _, opts := range [][]lazy.Option{{lazy.WithExactIndex()}, nil} {
-		var err error
-		c, err = lazy.OpenBytes(b, opts...)
-		require.NoError(t, err)
-		s, err := c.Symbols()
-		require.NoError(t, err)
-		symbols = append(symbols, s)
-	}
-	return symbols, c
-}
-
 func (l linear) checkStacks(t testing.TB, s *lazy.Callstacks, ids []uint32) {
 	t.Helper()
 	same := func(want trace.Callstack, got lazy.Callstack) {
