@@ -1,14 +1,13 @@
 package bench
 
 import (
-	"io"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"example.com/tracecache/lazy"
 	"example.com/tracecache/pod"
-	"example.com/tracecache/writer"
 )
 
 // BenchmarkOpen opens and closes a file. It reads header and directory only, so
@@ -16,105 +15,61 @@ import (
 func BenchmarkOpen(b *testing.B) {
 	for _, size := range []struct {
 		name  string
-		n     int
-		bytes int64 // as near as the counts come
-	}{{"100KB", 700, 100e3}, {"1MB", 1e4, 1e6}, {"100MB", 1e6, 100e6}} {
+		bytes int64
+	}{{"1MB", 1e6}, {"100MB", 1e8}, {"1GB", 1e9}} {
 		b.Run("size="+size.name, func(b *testing.B) {
-			f := file(b, fileKey{size.n, pod.MethodNone})
-			require.InEpsilon(b, size.bytes, f.size, 0.2)
-			b.ReportAllocs()
-			for b.Loop() {
-				c, err := lazy.Open(f.path)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := c.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
+			f, err := HugeFile(b.TempDir(), size.bytes)
+			require.NoError(b, err)
+			require.Equal(b, size.bytes, f.Size)
+			work(b, Target{Path: f.Path}, "open")
 		})
 	}
 }
 
 // BenchmarkFirstLookup is what a program waits for that starts, opens a cache and
-// needs one name. impl=gomap loads the whole file and puts its symbols in a map
-// first, as a reader without an index does.
+// needs one name.
 func BenchmarkFirstLookup(b *testing.B) {
-	for _, count := range counts {
-		for _, reader := range []struct {
-			impl   string
-			lookup func(c *lazy.Cache, addr uint64) (string, error)
-		}{{"tracecache", firstFind}, {"gomap", loadAndResolve}} {
-			b.Run("n="+count.name+"/impl="+reader.impl, func(b *testing.B) {
-				f := file(b, fileKey{count.n, pod.MethodLZ4})
-				symbols := model(b, count.n).Symbols
-				want := symbols[len(symbols)/3]
-				if want.Name == "" {
-					want = symbols[len(symbols)/3-1]
-				}
-				b.ReportAllocs()
-				for b.Loop() {
-					name, err := openAnd(f.path, func(c *lazy.Cache) (string, error) { return reader.lookup(c, want.Address) })
-					if err != nil || name != want.Name {
-						b.Fatalf("%#x: expected %q, got %q, %v", want.Address, want.Name, name, err)
-					}
-				}
-			})
-		}
+	for _, n := range counts {
+		b.Run("n="+Count(n), func(b *testing.B) {
+			t := targetOf(b, fileKey{Source{N: n}, pod.MethodLZ4})
+			for _, impl := range []string{"lookup", "load", "plainloop", "eagermap"} {
+				b.Run("impl="+impl, func(b *testing.B) { work(b, t, impl) })
+			}
+		})
 	}
 }
 
-func firstFind(c *lazy.Cache, addr uint64) (string, error) {
-	symbols, err := c.Symbols()
-	if err != nil {
-		return "", err
-	}
-	sym, _ := symbols.Find(addr)
-	return sym.Name, nil
-}
-
-func loadAndResolve(c *lazy.Cache, addr uint64) (string, error) {
-	m, err := c.Model()
-	if err != nil {
-		return "", err
-	}
-	name, _ := newGomap(m).resolve(addr)
-	return name, nil
-}
-
-// openAnd opens a cache, does something with it and closes it.
-func openAnd[T any](path string, do func(c *lazy.Cache) (T, error)) (T, error) {
-	var zero T
-	c, err := lazy.Open(path)
-	if err != nil {
-		return zero, err
-	}
-	v, err := do(c)
-	if err := c.Close(); err != nil {
-		return zero, err
-	}
-	return v, err
-}
-
-// BenchmarkLoad opens a cache and loads all sections. The rate is that of
+// BenchmarkLoad opens a cache and loads strings and symbols. The rate is that of
 // decompressed bytes, here and below.
 func BenchmarkLoad(b *testing.B) {
-	for _, count := range counts {
+	for _, n := range counts {
 		for _, codec := range codecs {
-			b.Run("n="+count.name+"/codec="+codec.name, func(b *testing.B) {
-				decode(b, fileKey{count.n, codec.method}, func(c *lazy.Cache) (any, error) {
-					return nil, c.Load(b.Context())
-				})
+			b.Run("n="+Count(n)+"/codec="+codec.name, func(b *testing.B) {
+				k := fileKey{Source{N: n}, codec.method}
+				f := fileOf(b, k)
+				for _, impl := range []struct{ name, work string }{{"tracecache", "loadsections"}, {"plainloop", "plainloop"}} {
+					b.Run("impl="+impl.name, func(b *testing.B) {
+						b.SetBytes(f.DecodedOf(pod.SectionStringTable, pod.SectionSymbols))
+						work(b, targetOf(b, k), impl.work)
+						b.ReportMetric(float64(f.Size)/float64(n), "B/symbol")
+					})
+				}
 			})
 		}
 	}
 }
 
-// BenchmarkModel opens a cache and makes the whole model of it.
+// full has many callstacks.
+var full = Source{N: 1e6, Callstacks: 1e5}
+
+// BenchmarkModel opens a cache and makes the whole model of it, beside loading
+// every section.
 func BenchmarkModel(b *testing.B) {
-	for _, count := range counts {
-		b.Run("n="+count.name, func(b *testing.B) {
-			decode(b, fileKey{count.n, pod.MethodLZ4}, func(c *lazy.Cache) (any, error) { return c.Model() })
+	k := fileKey{full, pod.MethodLZ4}
+	for _, impl := range []struct{ name, work string }{{"model", "model"}, {"load", "loadall"}} {
+		b.Run("n=1e6/callstacks=1e5/impl="+impl.name, func(b *testing.B) {
+			b.SetBytes(fileOf(b, k).DecodedOf())
+			work(b, targetOf(b, k), impl.work)
 		})
 	}
 }
@@ -122,40 +77,114 @@ func BenchmarkModel(b *testing.B) {
 // BenchmarkVerify opens a cache and checks all of it.
 func BenchmarkVerify(b *testing.B) {
 	for _, codec := range codecs {
-		b.Run("n=1e5/codec="+codec.name, func(b *testing.B) {
-			decode(b, fileKey{1e5, codec.method}, func(c *lazy.Cache) (any, error) {
-				return nil, c.Verify(b.Context())
-			})
+		b.Run("n=1e6/codec="+codec.name, func(b *testing.B) {
+			k := fileKey{Source{N: 1e6}, codec.method}
+			b.SetBytes(fileOf(b, k).DecodedOf())
+			work(b, targetOf(b, k), "verify")
 		})
 	}
 }
 
-func decode(b *testing.B, k fileKey, do func(c *lazy.Cache) (any, error)) {
-	f := file(b, k)
-	b.SetBytes(f.decoded)
+// work times a piece of work.
+func work(b *testing.B, t Target, impl string) {
+	do, err := t.Prepare(impl)
+	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := openAnd(f.path, do); err != nil {
+		if err := do(); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// BenchmarkWrite makes a cache of a model in memory and writes it to nowhere.
+// BenchmarkWrite writes symbols, which come from an iterator in random order, to
+// nowhere. impl=plain sorts them and compresses the finished sections, on one core.
 func BenchmarkWrite(b *testing.B) {
-	const n = 1e5
 	for _, codec := range codecs {
-		b.Run("n=1e5/codec="+codec.name, func(b *testing.B) {
-			m := model(b, n)
-			b.ReportAllocs()
-			var size int64
-			for b.Loop() {
-				var err error
-				if size, err = writer.Write(io.Discard, m, writer.WithCodec(codec.method)); err != nil {
-					b.Fatal(err)
+		s := Source{N: 1e6}
+		b.Run("n=1e6/codec="+codec.name, func(b *testing.B) {
+			f := fileOf(b, fileKey{s, codec.method})
+			w := NewWriting(modelOf(b, s), codec.method)
+			b.Run("impl=tracecache", func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(f.DecodedOf())
+				for b.Loop() {
+					if _, err := w.Write(); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			b.ReportMetric(float64(size)/n, "B/symbol")
+				b.ReportMetric(float64(f.Size)/float64(s.N), "B/symbol")
+			})
+			b.Run("impl=plain", func(b *testing.B) {
+				plain, err := w.Plain(f.Path)
+				require.NoError(b, err)
+				b.ReportAllocs()
+				b.SetBytes(f.DecodedOf())
+				for b.Loop() {
+					if _, err := plain.PlainWrite(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		})
 	}
+}
+
+// Every piece of work gives the right answer at a small size.
+func TestWork(t *testing.T) {
+	for _, codec := range codecs {
+		t.Run(codec.name, func(t *testing.T) {
+			k := fileKey{Source{N: 1e4, Callstacks: 100}, codec.method}
+			target := targetOf(t, k)
+			for impl := range loads {
+				do, err := target.Prepare(impl)
+				require.NoError(t, err, impl)
+				require.NoError(t, do(), impl)
+			}
+			wrong := target
+			wrong.Name += "x"
+			for _, impl := range []string{"lookup", "load", "eagermap"} {
+				do, err := wrong.Prepare(impl)
+				require.NoError(t, err, impl)
+				require.ErrorContains(t, do(), "expected", impl)
+			}
+			w := NewWriting(modelOf(t, k.source), codec.method)
+			size, err := w.Write()
+			require.NoError(t, err)
+			require.Equal(t, fileOf(t, k).Size, size, "the order of symbols does not show in the file")
+			plain, err := w.Plain(target.Path)
+			require.NoError(t, err)
+			_, err = plain.PlainWrite()
+			require.NoError(t, err)
+		})
+	}
+	_, err := Target{}.Prepare("nothing")
+	require.ErrorContains(t, err, "nothing")
+}
+
+// The map of the eager reader is that of the model.
+func TestEagerMap(t *testing.T) {
+	k := fileKey{Source{N: 1e4}, pod.MethodLZ4}
+	s, err := ReadStored(fileOf(t, k).Path)
+	require.NoError(t, err)
+	names, err := s.EagerMap()
+	require.NoError(t, err)
+	require.Equal(t, map[uint64]string(newGoMap(modelOf(t, k.source).Symbols)), names)
+}
+
+func TestHugeFile(t *testing.T) {
+	f, err := HugeFile(t.TempDir(), 1e9)
+	require.NoError(t, err)
+	c, err := lazy.Open(f.Path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	require.EqualValues(t, 1e9, c.Size())
+	info, err := c.Info(pod.SectionMemory)
+	require.NoError(t, err)
+	require.Greater(t, info.Header.TotalRawSize, uint64(999e6))
+	symbols, err := c.Symbols()
+	require.NoError(t, err)
+	require.Equal(t, 700, symbols.Len())
+	_, err = Binary("nothing")
+	require.True(t, errors.Is(err, ErrNotHere))
 }
