@@ -56,16 +56,41 @@ func Count(n int) string {
 }
 
 // Model makes the symbols and all that is around them, the same on every call.
-// It is [ErrNotHere] for a real binary that this machine lacks.
+// Names are parts of one string, so that the collector has little to do. It is
+// [ErrNotHere] for a real binary that this machine lacks.
 func (s Source) Model() (*trace.Model, error) {
 	if s.Data == "" {
-		return gen.Model(gen.Config{Seed: 1, Symbols: s.N, Holes: s.N / 4, Spread: s.Shape, Callstacks: s.Callstacks}), nil
+		m := gen.Model(gen.Config{Seed: 1, Symbols: s.N, Holes: s.N / 4, Spread: s.Shape, Callstacks: s.Callstacks})
+		join(m.Symbols)
+		return m, nil
 	}
 	path, err := Binary(s.Data)
 	if err != nil {
 		return nil, err
 	}
-	return convert.Build(context.Background(), []convert.Input{{Path: path}})
+	m, err := convert.Build(context.Background(), []convert.Input{{Path: path}})
+	if err == nil {
+		join(m.Symbols)
+	}
+	return m, err
+}
+
+// join puts the names of symbols into one string.
+func join(symbols []trace.Symbol) {
+	var all strings.Builder
+	size := 0
+	for _, s := range symbols {
+		size += len(s.Name)
+	}
+	all.Grow(size)
+	for _, s := range symbols {
+		all.WriteString(s.Name)
+	}
+	rest := all.String()
+	for i := range symbols {
+		n := len(symbols[i].Name)
+		symbols[i].Name, rest = rest[:n], rest[n:]
+	}
 }
 
 // minLibrary is the least size of what counts as a big library.

@@ -31,7 +31,7 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkFirstLookup(b *testing.B) {
 	for _, n := range counts {
 		b.Run("n="+Count(n), func(b *testing.B) {
-			t := targetOf(b, fileKey{Source{N: n}, pod.MethodLZ4})
+			t := fileOf(b, fileKey{Source{N: n}, pod.MethodLZ4}).Target
 			for _, impl := range []string{"lookup", "load", "plainloop", "eagermap"} {
 				b.Run("impl="+impl, func(b *testing.B) { work(b, t, impl) })
 			}
@@ -50,7 +50,7 @@ func BenchmarkLoad(b *testing.B) {
 				for _, impl := range []struct{ name, work string }{{"tracecache", "loadsections"}, {"plainloop", "plainloop"}} {
 					b.Run("impl="+impl.name, func(b *testing.B) {
 						b.SetBytes(f.DecodedOf(pod.SectionStringTable, pod.SectionSymbols))
-						work(b, targetOf(b, k), impl.work)
+						work(b, fileOf(b, k).Target, impl.work)
 						b.ReportMetric(float64(f.Size)/float64(n), "B/symbol")
 					})
 				}
@@ -69,7 +69,7 @@ func BenchmarkModel(b *testing.B) {
 	for _, impl := range []struct{ name, work string }{{"model", "model"}, {"load", "loadall"}} {
 		b.Run("n=1e6/callstacks=1e5/impl="+impl.name, func(b *testing.B) {
 			b.SetBytes(fileOf(b, k).DecodedOf())
-			work(b, targetOf(b, k), impl.work)
+			work(b, fileOf(b, k).Target, impl.work)
 		})
 	}
 }
@@ -80,7 +80,7 @@ func BenchmarkVerify(b *testing.B) {
 		b.Run("n=1e6/codec="+codec.name, func(b *testing.B) {
 			k := fileKey{Source{N: 1e6}, codec.method}
 			b.SetBytes(fileOf(b, k).DecodedOf())
-			work(b, targetOf(b, k), "verify")
+			work(b, fileOf(b, k).Target, "verify")
 		})
 	}
 }
@@ -100,11 +100,12 @@ func work(b *testing.B, t Target, impl string) {
 // BenchmarkWrite writes symbols, which come from an iterator in random order, to
 // nowhere. impl=plain sorts them and compresses the finished sections, on one core.
 func BenchmarkWrite(b *testing.B) {
+	s := Source{N: 1e6}
+	m := modelOf(b, s)
 	for _, codec := range codecs {
-		s := Source{N: 1e6}
 		b.Run("n=1e6/codec="+codec.name, func(b *testing.B) {
-			f := fileOf(b, fileKey{s, codec.method})
-			w := NewWriting(modelOf(b, s), codec.method)
+			f := fileOf(b, fileKey{s, codec.method}).File
+			w := NewWriting(m, codec.method)
 			b.Run("impl=tracecache", func(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(f.DecodedOf())
@@ -135,7 +136,7 @@ func TestWork(t *testing.T) {
 	for _, codec := range codecs {
 		t.Run(codec.name, func(t *testing.T) {
 			k := fileKey{Source{N: 1e4, Callstacks: 100}, codec.method}
-			target := targetOf(t, k)
+			target := fileOf(t, k).Target
 			for impl := range loads {
 				do, err := target.Prepare(impl)
 				require.NoError(t, err, impl)
@@ -151,7 +152,7 @@ func TestWork(t *testing.T) {
 			w := NewWriting(modelOf(t, k.source), codec.method)
 			size, err := w.Write()
 			require.NoError(t, err)
-			require.Equal(t, fileOf(t, k).Size, size, "the order of symbols does not show in the file")
+			require.Equal(t, fileOf(t, k).File.Size, size, "the order of symbols does not show in the file")
 			plain, err := w.Plain(target.Path)
 			require.NoError(t, err)
 			_, err = plain.PlainWrite()
@@ -165,7 +166,7 @@ func TestWork(t *testing.T) {
 // The map of the eager reader is that of the model.
 func TestEagerMap(t *testing.T) {
 	k := fileKey{Source{N: 1e4}, pod.MethodLZ4}
-	s, err := ReadStored(fileOf(t, k).Path)
+	s, err := ReadStored(fileOf(t, k).Target.Path)
 	require.NoError(t, err)
 	names, err := s.EagerMap()
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,41 +44,45 @@ func memo[K comparable, V any](create func(testing.TB, K) V) func(testing.TB, K)
 	}
 }
 
-var modelOf = memo(func(tb testing.TB, s Source) *trace.Model {
+func modelOf(tb testing.TB, s Source) *trace.Model {
 	m, err := s.Model()
 	if errors.Is(err, ErrNotHere) {
 		tb.Skip(err)
 	}
 	require.NoError(tb, err)
 	return m
-})
+}
 
 type fileKey struct {
 	source Source
 	method pod.Method
 }
 
-var fileOf = memo(func(tb testing.TB, k fileKey) File {
-	f, err := WriteFile(dir, modelOf(tb, k.source), k.method)
+// cacheFile is a cache and the address of some function in it.
+type cacheFile struct {
+	File
+	Target
+}
+
+// Models are not kept: the collector runs before every benchmark, over all that
+// is alive.
+var fileOf = memo(func(tb testing.TB, k fileKey) cacheFile {
+	m := modelOf(tb, k.source)
+	f, err := WriteFile(dir, m, k.method)
 	require.NoError(tb, err)
-	return f
+	t := NewTarget(f, m, len(m.Symbols)/3)
+	t.Name = strings.Clone(t.Name)
+	return cacheFile{f, t}
 })
 
 var lookupsOf = memo(func(tb testing.TB, s Source) *Lookups {
-	l, err := NewLookups(modelOf(tb, s), fileOf(tb, fileKey{s, pod.MethodLZ4}), false)
+	m := modelOf(tb, s)
+	f, err := WriteFile(tb.TempDir(), m, pod.MethodLZ4)
+	require.NoError(tb, err)
+	l, err := NewLookups(m, f, false)
 	require.NoError(tb, err)
 	return l
 })
-
-// targetOf has the address of some function.
-func targetOf(tb testing.TB, k fileKey) Target {
-	symbols := modelOf(tb, k.source).Symbols
-	i := len(symbols) / 3
-	for symbols[i].Name == "" {
-		i++
-	}
-	return Target{Path: fileOf(tb, k).Path, PC: symbols[i].Address, Name: symbols[i].Name}
-}
 
 var counts = []int{1e4, 1e5, 1e6}
 

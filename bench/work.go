@@ -17,7 +17,7 @@ import (
 // Work is a piece of work that is timed: what has to be there beforehand is there.
 type Work func() error
 
-// Loads are the pieces of work on a file, by the name that each has as the key
+// loads are the pieces of work on a file, by the name that each has as the key
 // impl or in the report. Those that give an answer compare the name of pc.
 var loads = map[string]func(f Target) (Work, error){
 	"lookup": func(t Target) (Work, error) {
@@ -78,6 +78,14 @@ type Target struct {
 	Path string
 	PC   uint64
 	Name string
+}
+
+// NewTarget is the cache f of m and the i-th of its functions, counted modulo their
+// number.
+func NewTarget(f File, m *trace.Model, i int) Target {
+	for i %= len(m.Symbols); m.Symbols[i].Name == ""; i = (i + 1) % len(m.Symbols) {
+	}
+	return Target{Path: f.Path, PC: m.Symbols[i].Address, Name: m.Symbols[i].Name}
 }
 
 // Prepare makes everything ready for the work named impl: lookup (one name from a
