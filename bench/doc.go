@@ -10,7 +10,7 @@
 //	go -C bench/peers run ./plot ../growth.csv ../growth.svg
 //
 // Names of benchmarks are key=value, so benchstat can lay out a table by any key.
-// All of it takes a few minutes and 2 GB of memory, with -benchtime 1x under one
+// All of it takes some minutes and 2 GB of memory, with -benchtime 1x about one
 // minute; the growth table takes 6 GB.
 //
 // # Data
@@ -24,7 +24,7 @@
 // # Look-ups
 //
 // Every contender answers the same [Draws] addresses, drawn at random with
-// repetition, in that order or sorted (the key order); many more than a cache can
+// repetition, in that order or, hits, sorted (the key order); many more than a cache can
 // learn by heart. Answers are compared before anything is timed. A name counts as
 // used when its length and first byte have been read. Each contender has a loop of
 // its own, of direct calls on a concrete type:

@@ -10,16 +10,19 @@ import (
 // Draws is how many addresses a stream of look-ups has.
 const Draws = 1 << 20
 
-// Queries is a stream of addresses, in two orders.
+// Queries is a stream of addresses, of hits in two orders.
 type Queries struct{ Random, Sorted []uint64 }
 
-func newQueries(draw func() uint64) Queries {
-	q := Queries{Random: make([]uint64, Draws)}
-	for i := range q.Random {
-		q.Random[i] = draw()
+func newQueries(draw func() uint64) []uint64 {
+	addrs := make([]uint64, Draws)
+	for i := range addrs {
+		addrs[i] = draw()
 	}
-	q.Sorted = slices.Sorted(slices.Values(q.Random))
-	return q
+	return addrs
+}
+
+func inBothOrders(addrs []uint64) Queries {
+	return Queries{addrs, slices.Sorted(slices.Values(addrs))}
 }
 
 // maxGap is the largest distance of two neighbouring entries that are taken to be
@@ -44,14 +47,14 @@ func (l *Lookups) draw(symbols []trace.Symbol, known *records) {
 			return addr, room
 		}
 	}
-	l.Exact = newQueries(func() uint64 {
+	l.Exact = inBothOrders(newQueries(func() uint64 {
 		addr, _ := entry(true)
 		return addr
-	})
-	l.Floor = newQueries(func() uint64 {
+	}))
+	l.Floor = inBothOrders(newQueries(func() uint64 {
 		addr, room := entry(true)
 		return addr + rng.Uint64N(room)
-	})
+	}))
 	l.Miss = newQueries(func() uint64 {
 		for {
 			addr, _ := entry(true)

@@ -62,9 +62,9 @@ func (r *report) lookups() error {
 		for _, op := range []struct {
 			name       string
 			contenders []bench.Contender
-			queries    bench.Queries
-		}{{"exact", l.Resolvers, l.Exact}, {"floor", l.Finders, l.Floor}, {"exact, miss", l.Resolvers, l.Miss}, {"floor, miss", l.Finders, l.Outside}} {
-			s, err := r.interleave(op.contenders, func(bench.Contender) []uint64 { return op.queries.Random })
+			queries    []uint64
+		}{{"exact", l.Resolvers, l.Exact.Random}, {"floor", l.Finders, l.Floor.Random}, {"exact, miss", l.Resolvers, l.Miss}, {"floor, miss", l.Finders, l.Outside}} {
+			s, err := r.interleave(op.contenders, func(bench.Contender) []uint64 { return op.queries })
 			if err != nil {
 				return err
 			}
@@ -98,12 +98,17 @@ func (r *report) batches() error {
 			all = append(all, ordered{c, false}, ordered{c, true})
 		}
 		key := func(c ordered) string { return fmt.Sprint(c.Impl, c.sorted) }
+		want := map[string]uint64{}
+		for i, c := range l.Batches {
+			single := l.Batches[i&^1]
+			want[c.Impl] = single.Sweep(l.QueriesOf(single).Random)
+		}
 		s, err := rounds(r.rounds, all, key, func(c ordered, _ int) (float64, error) {
-			if q := l.QueriesOf(c.Contender); c.sorted {
-				return sweep(c.Contender, q.Sorted), nil
-			} else {
-				return sweep(c.Contender, q.Random), nil
+			addrs := l.QueriesOf(c.Contender).Random
+			if c.sorted {
+				addrs = l.QueriesOf(c.Contender).Sorted
 			}
+			return sweep(c.Contender, addrs, want[c.Impl])
 		})
 		if err != nil {
 			return err
@@ -129,23 +134,17 @@ func (r *report) interleave(contenders []bench.Contender, of func(bench.Contende
 	want := contenders[0].Sweep(of(contenders[0]))
 	name := func(c bench.Contender) string { return c.Impl }
 	return rounds(r.rounds, contenders, name, func(c bench.Contender, _ int) (float64, error) {
-		addrs := of(c)
-		start := time.Now()
-		sum := c.Sweep(addrs)
-		took := time.Since(start)
-		if sum != want {
-			return 0, fmt.Errorf("sum of answers %d, expected %d", sum, want)
-		}
-		return float64(took.Nanoseconds()) / float64(len(addrs)), nil
+		return sweep(c, of(c), want)
 	})
 }
 
-// sink keeps the sums alive.
-var sink uint64
-
-// sweep is ns for each address.
-func sweep(c bench.Contender, addrs []uint64) float64 {
+// sweep is ns for each address. The sum has to be want.
+func sweep(c bench.Contender, addrs []uint64, want uint64) (float64, error) {
 	start := time.Now()
-	sink += c.Sweep(addrs)
-	return float64(time.Since(start).Nanoseconds()) / float64(len(addrs))
+	sum := c.Sweep(addrs)
+	took := time.Since(start)
+	if sum != want {
+		return 0, fmt.Errorf("sum of answers %d, expected %d", sum, want)
+	}
+	return float64(took.Nanoseconds()) / float64(len(addrs)), nil
 }
