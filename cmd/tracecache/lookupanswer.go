@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
