@@ -37,7 +37,7 @@ var layers = []struct {
 	{"pod", layer{}},
 	{"trace", layer{}},
 	{"internal/view", layer{}},
-	{"internal/index", layer{}},
+	{"internal/index", layer{own: []string{"internal/view"}}},
 	{"internal/bounds", layer{own: []string{"internal/index"}}},
 	{"internal/oodle", layer{own: []string{"pod"}}},
 	{"internal/codec", layer{

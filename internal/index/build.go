@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"example.com/tracecache/internal/view"
 )
 
 const (
@@ -121,7 +123,7 @@ func (x *Index) lay(firsts []int) {
 		buckets += x.tables[c].last + 1
 	}
 	x.clusters = NewRanges(starts, x.entries[len(x.entries)-1].Address)
-	x.offs = make([]uint8, buckets+1)
+	x.offs = view.Make[uint8](int(buckets) + 1)
 	x.bases = make([]uint32, buckets>>groupBits+2)
 }
 

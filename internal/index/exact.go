@@ -3,6 +3,8 @@ package index
 import (
 	"math/bits"
 	"math/rand/v2"
+
+	"example.com/tracecache/internal/view"
 )
 
 // Exact finds the name of an address. It is a hash table with open addressing,
@@ -20,7 +22,7 @@ var seeds = [3]uint64{rand.Uint64(), rand.Uint64() | 1, rand.Uint64() | 1}
 // out, and of those with one address the first counts. It takes O(len(entries))
 // time, on all processors.
 func NewExact(entries []Entry) *Exact {
-	x := &Exact{slots: make([]Entry, 2*countNamed(entries))}
+	x := &Exact{slots: view.Make[Entry](2 * countNamed(entries))}
 	// Each part of the entries would write all over the table; each part of the
 	// table is written by one goroutine that goes over all entries.
 	late := parallel(len(x.slots), func(lo, hi int) (late []Entry) {
