@@ -4,7 +4,7 @@
 //
 //	go test -bench . ./bench
 //	go test -bench 'Resolve|Find' -count 10 ./bench | benchstat -col /impl -
-//	go run ./bench/report                  # tables of ratios, Markdown, some minutes
+//	go run ./bench/report                  # tables of ratios, Markdown, three minutes
 //	go run ./bench/report -growth bench    # writes growth.csv and growth.md there
 //	go -C bench/peers run .                # other symbolizers, in a module of its own
 //	go -C bench/peers run ./plot ../growth.csv ../growth.svg

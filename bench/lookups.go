@@ -43,7 +43,7 @@ func NewLookups(m *trace.Model, file File, few bool) (*Lookups, error) {
 	symbols, mods := once(m.Symbols), newModules(m)
 	l := &Lookups{N: len(m.Symbols)}
 	heap := newHeap(l.N)
-	raw := float64(file.DecodedOf(pod.SectionStringTable, pod.SectionSymbols, pod.SectionMetadata)) / float64(l.N)
+	raw := float64(file.DecodedOf(pod.SectionStringTable, pod.SectionSymbols)) / float64(l.N)
 	single, err := load(file.Path)
 	if err != nil {
 		return nil, err
@@ -148,6 +148,7 @@ func newHeap(n int) *heap {
 // grown is the growth since the last call, in bytes per symbol.
 func (h *heap) grown() float64 {
 	runtime.GC()
+	runtime.GC() // what pools hold goes in the second one
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	by := int64(stats.HeapAlloc) - int64(h.last)

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/tracecache/bench"
 	"example.com/tracecache/pod"
@@ -30,7 +30,7 @@ var columns = []struct {
 	{"sortsearch", "sort.Search, ns", false},
 }
 
-// growth measures n = 1e3 to 1e7 and writes growth.csv (nanoseconds) and growth.md.
+// growth measures n = 1e3 to ten times -n, 1e7, and writes growth.csv (nanoseconds) and growth.md.
 func (r *report) growth(dir string) error {
 	debug.SetGCPercent(25) // 6 GB are to do
 	head := []string{"n"}
@@ -42,7 +42,7 @@ func (r *report) growth(dir string) error {
 	}
 	md.row(heading...)
 	lines := [][]string{head}
-	for _, n := range []int{1e3, 1e4, 1e5, 1e6, 1e7} {
+	for n := 1000; n <= 10*r.n; n *= 10 {
 		all, err := r.grown(n)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (r *report) growth(dir string) error {
 		}
 		lines = append(lines, line)
 		md.row(row...)
-		fmt.Fprintln(r.out, row)
+		fmt.Fprintln(r.out, strings.Join(row, "  "))
 	}
 	text := fmt.Sprintf("# How cost grows\n\nWritten by `go run ./bench/report -growth bench`. %s. Medians of %d rounds; n symbols of\n"+
 		"package gen, clustered, LZ4. First answer, load (strings and symbols), plain loop and\n"+
@@ -92,9 +92,11 @@ func (r *report) grown(n int) (map[string]series, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweeps := append(slices.Clone(l.Resolvers), l.Batches[:2]...)
-	sweeps = slices.DeleteFunc(sweeps, func(c bench.Contender) bool { return c.Impl == "tracecache" }) // resolve, of Batches, is the same
-	all, err := r.interleave(sweeps, func(bench.Contender) []uint64 { return l.Exact.Random })
+	var sweeps []stream
+	for _, c := range append(l.Batches[:2:2], l.Resolvers[len(l.Resolvers)-1]) { // resolve, resolvebatch, sortsearch
+		sweeps = append(sweeps, stream{c.Impl, c, l.Exact.Random})
+	}
+	all, err := r.interleave(sweeps)
 	if err != nil {
 		return nil, err
 	}

@@ -51,100 +51,102 @@ func (r *report) eachSource(f func(name string, l *bench.Lookups) error) error {
 	return nil
 }
 
+// lookups prints the tables of single look-ups, of memory and of batches.
 func (r *report) lookups() error {
-	fmt.Fprintf(r.out, "\n## One look-up, random order, ns, name used\n\n")
-	t := &table{}
-	t.row("symbols", "look-up", "tracecache", "exact index", "Go map", "sort.Search", "BinarySearchFunc", "sort.Search, Go strings",
+	single, index, batches := &table{}, &table{}, &table{}
+	single.row("symbols", "look-up", "tracecache", "exact index", "Go map", "sort.Search", "BinarySearchFunc", "sort.Search, Go strings",
 		"tracecache / Go map", "tracecache / sort.Search", "exact index / Go map")
-	index := &table{}
-	index.row("bytes per symbol", "tracecache", "exact index", "Go map", "Go strings")
+	index.row("symbols", "tracecache", "exact index", "Go map", "Go strings")
+	batches.row("symbols", "order", "Resolve", "ResolveBatch", "Find", "FindBatch", "exact index", "its batch",
+		"ResolveBatch / Resolve, random", "FindBatch / Find, random", "exact batch / single, random")
 	err := r.eachSource(func(name string, l *bench.Lookups) error {
-		for _, op := range []struct {
-			name       string
-			contenders []bench.Contender
-			queries    []uint64
-		}{{"exact", l.Resolvers, l.Exact.Random}, {"floor", l.Finders, l.Floor.Random}, {"exact, miss", l.Resolvers, l.Miss}, {"floor, miss", l.Finders, l.Outside}} {
-			s, err := r.interleave(op.contenders, func(bench.Contender) []uint64 { return op.queries })
-			if err != nil {
-				return err
-			}
-			own := s["tracecache"]
-			t.row(name, op.name, own.ns(), s["exactindex"].ns(), s["gomap"].ns(), s["sortsearch"].ns(), s["binarysearchfunc"].ns(), s["sortslice"].ns(),
-				ratio(own, s["gomap"]), ratio(own, s["sortsearch"]), ratio(s["exactindex"], s["gomap"]))
+		if err := r.single(single, name, l); err != nil {
+			return err
 		}
 		bytes := map[string]string{}
 		for _, c := range l.Resolvers {
 			bytes[c.Impl] = fmt.Sprintf("%.1f", c.Index)
 		}
 		index.row(name, bytes["tracecache"], bytes["exactindex"], bytes["gomap"], bytes["sortslice"])
-		return nil
+		return r.batch(batches, name, l)
 	})
-	fmt.Fprintf(r.out, "%s\nMemory beside the decoded sections, for the Go map and the Go strings all but the\nnames' bytes:\n\n%s", t, index)
+	fmt.Fprintf(r.out, "\n## One look-up, random order, ns, name used\n\n%s", single)
+	fmt.Fprintf(r.out, "\n## Memory, bytes per symbol\n\nBeside the decoded sections; for the Go map and the Go strings all but the names' bytes.\n\n%s", index)
+	fmt.Fprintf(r.out, "\n## Many look-ups in one call, ns for each address\n\n%s", batches)
 	return err
 }
 
-func (r *report) batches() error {
-	fmt.Fprintf(r.out, "\n## Many look-ups in one call, ns for each address\n\n")
-	t := &table{}
-	t.row("symbols", "order", "Resolve", "ResolveBatch", "Find", "FindBatch", "exact index", "its batch",
-		"ResolveBatch / Resolve, random", "FindBatch / Find, random", "exact batch / single, random")
-	err := r.eachSource(func(name string, l *bench.Lookups) error {
-		type ordered struct {
-			bench.Contender
-			sorted bool
+// single adds the rows of one source to the table of look-ups.
+func (r *report) single(t *table, name string, l *bench.Lookups) error {
+	for _, op := range []struct {
+		name       string
+		contenders []bench.Contender
+		addrs      []uint64
+	}{
+		{"exact", l.Resolvers, l.Exact.Random}, {"floor", l.Finders, l.Floor.Random},
+		{"exact, miss", l.Resolvers, l.Miss}, {"floor, miss", l.Finders, l.Outside},
+	} {
+		var all []stream
+		for _, c := range op.contenders {
+			all = append(all, stream{c.Impl, c, op.addrs})
 		}
-		var all []ordered
-		for _, c := range l.Batches {
-			all = append(all, ordered{c, false}, ordered{c, true})
-		}
-		key := func(c ordered) string { return fmt.Sprint(c.Impl, c.sorted) }
-		want := map[string]uint64{}
-		for i, c := range l.Batches {
-			single := l.Batches[i&^1]
-			want[c.Impl] = single.Sweep(l.QueriesOf(single).Random)
-		}
-		s, err := rounds(r.rounds, all, key, func(c ordered, _ int) (float64, error) {
-			addrs := l.QueriesOf(c.Contender).Random
-			if c.sorted {
-				addrs = l.QueriesOf(c.Contender).Sorted
-			}
-			return sweep(c.Contender, addrs, want[c.Impl])
-		})
+		s, err := r.interleave(all)
 		if err != nil {
 			return err
 		}
-		for _, order := range []struct {
-			name   string
-			sorted bool
-		}{{"random", false}, {"sorted", true}} {
-			of := func(impl string) series { return s[fmt.Sprint(impl, order.sorted)] }
-			single := func(impl string) series { return s[fmt.Sprint(impl, false)] }
-			t.row(name, order.name, of("resolve").ns(), of("resolvebatch").ns(), of("find").ns(), of("findbatch").ns(),
-				of("exactindex").ns(), of("exactindexbatch").ns(), ratio(of("resolvebatch"), single("resolve")),
-				ratio(of("findbatch"), single("find")), ratio(of("exactindexbatch"), single("exactindex")))
-		}
-		return nil
-	})
-	fmt.Fprint(r.out, t)
-	return err
-}
-
-// interleave times the contenders on what of gives each, and compares the sums.
-func (r *report) interleave(contenders []bench.Contender, of func(bench.Contender) []uint64) (map[string]series, error) {
-	want := contenders[0].Sweep(of(contenders[0]))
-	name := func(c bench.Contender) string { return c.Impl }
-	return rounds(r.rounds, contenders, name, func(c bench.Contender, _ int) (float64, error) {
-		return sweep(c, of(c), want)
-	})
-}
-
-// sweep is ns for each address. The sum has to be want.
-func sweep(c bench.Contender, addrs []uint64, want uint64) (float64, error) {
-	start := time.Now()
-	sum := c.Sweep(addrs)
-	took := time.Since(start)
-	if sum != want {
-		return 0, fmt.Errorf("sum of answers %d, expected %d", sum, want)
+		own := s["tracecache"]
+		t.row(name, op.name, own.ns(), s["exactindex"].ns(), s["gomap"].ns(), s["sortsearch"].ns(), s["binarysearchfunc"].ns(), s["sortslice"].ns(),
+			ratio(own, s["gomap"]), ratio(own, s["sortsearch"]), ratio(s["exactindex"], s["gomap"]))
 	}
-	return float64(took.Nanoseconds()) / float64(len(addrs)), nil
+	return nil
+}
+
+// batch adds the rows of one source to the table of batches.
+func (r *report) batch(t *table, name string, l *bench.Lookups) error {
+	var all []stream
+	for _, c := range l.Batches {
+		q := l.QueriesOf(c)
+		all = append(all, stream{"random " + c.Impl, c, q.Random}, stream{"sorted " + c.Impl, c, q.Sorted})
+	}
+	s, err := r.interleave(all)
+	if err != nil {
+		return err
+	}
+	for _, order := range []string{"random", "sorted"} {
+		of := func(impl string) series { return s[order+" "+impl] }
+		over := func(impl, single string) string { return ratio(of(impl), s["random "+single]) }
+		t.row(name, order, of("resolve").ns(), of("resolvebatch").ns(), of("find").ns(), of("findbatch").ns(),
+			of("exactindex").ns(), of("exactindexbatch").ns(),
+			over("resolvebatch", "resolve"), over("findbatch", "find"), over("exactindexbatch", "exactindex"))
+	}
+	return nil
+}
+
+// stream is a contender and what it is asked.
+type stream struct {
+	name string
+	bench.Contender
+	addrs []uint64
+}
+
+// parts is how many parts a stream is cut into. Each round takes the next one, so
+// that no sweep finds in a cache what the one before it has left.
+const parts = 4
+
+// interleave times the contenders, in ns for each address, and compares the sums of
+// those that are asked the same.
+func (r *report) interleave(streams []stream) (map[string]series, error) {
+	want := map[*uint64]uint64{} // sums, by the first address of a part
+	return rounds(r.rounds, streams, func(s stream) string { return s.name }, func(s stream, round int) (float64, error) {
+		n := len(s.addrs) / parts
+		part := s.addrs[round%parts*n:][:n]
+		start := time.Now()
+		sum := s.Sweep(part)
+		took := time.Since(start)
+		if w, ok := want[&part[0]]; ok && sum != w {
+			return 0, fmt.Errorf("sum of answers %d, expected %d", sum, w)
+		}
+		want[&part[0]] = sum
+		return float64(took.Nanoseconds()) / float64(n), nil
+	})
 }

@@ -1,7 +1,7 @@
 // Report prints the figures of package bench as Markdown: medians, and ratios with
 // their spread.
 //
-//	go run ./bench/report [-rounds 5] [-n 1000000] [-only lookups,batches,files]
+//	go run ./bench/report [-rounds 5] [-n 1000000] [-only lookups,files]
 //	go run ./bench/report -growth DIR
 //
 // What is compared runs interleaved, one contender after the other, round after
@@ -9,7 +9,8 @@
 // median of the rounds' ratios, with the least and the greatest of them. What
 // touches fresh memory runs in a fresh process for each figure.
 //
-// With -growth it measures n = 1e3 to 1e7 instead and writes growth.csv and
+// It takes some three minutes. With -growth it measures n = 1e3 to 1e7 instead, or to
+// ten times what -n says, and writes growth.csv and
 // growth.md into DIR.
 package main
 
@@ -32,8 +33,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	r := report{out: stdout}
 	flags.IntVar(&r.rounds, "rounds", 5, "rounds of each comparison")
-	flags.IntVar(&r.n, "n", 1e6, "the largest number of symbols")
-	only := flags.String("only", "lookups,batches,files", "tables to print")
+	flags.IntVar(&r.n, "n", 1e6, "the largest number of symbols, for -growth a tenth of it")
+	only := flags.String("only", "lookups,files", "tables to print")
 	growth := flags.String("growth", "", "measure how cost grows and write the files into this `folder`")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -76,8 +77,6 @@ func (r *report) tables(names []string) error {
 		switch name {
 		case "lookups":
 			err = r.lookups()
-		case "batches":
-			err = r.batches()
 		case "files":
 			err = r.files()
 		default:
