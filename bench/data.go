@@ -143,7 +143,8 @@ func (f File) DecodedOf(ids ...pod.Section) (sum int64) {
 	return sum
 }
 
-// WriteFile writes a cache of m into the folder dir, under a name of its own.
+// WriteFile writes a cache of m into the folder dir, under a name of its own, and
+// makes sure that the plain loop decodes it.
 func WriteFile(dir string, m *trace.Model, method pod.Method) (File, error) {
 	tmp, err := os.CreateTemp(dir, "*.ztac")
 	if err != nil {
@@ -168,7 +169,11 @@ func WriteFile(dir string, m *trace.Model, method pod.Method) (File, error) {
 		}
 		f.Decoded[id] = int64(info.Header.TotalRawSize)
 	}
-	return f, c.Close()
+	stored, err := ReadStored(f.Path)
+	if err == nil {
+		err = stored.Check()
+	}
+	return f, errors.Join(err, c.Close())
 }
 
 // HugeFile writes into the folder dir a cache of size bytes that takes next to
