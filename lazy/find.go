@@ -1,20 +1,17 @@
 package lazy
 
-import "example.com/tracecache/internal/bounds"
-
 // Find is the symbol at or before pc (floor): the first name among the entries
 // of the greatest address that is not above pc. An exact hit always answers.
 // Else there is none where these entries are a hole, or where Metadata names
 // modules and pc does not lie in the module that the entry is in.
 // [Symbols.Explain] says which.
 func (s *Symbols) Find(pc uint64) (Symbol, bool) {
-	i := s.index.Floor(pc)
-	module, start := s.modules.bounds.Range(pc)
-	// What nearly always is; a call less than what always is.
-	if sorted := s.index.Entries(); uint(i) < uint(len(sorted)) && module != bounds.None {
-		e := &sorted[i]
-		if e.Len != 0 && e.Address >= start && (i == 0 || sorted[i-1].Address != e.Address) {
-			return Symbol{Name: s.name(e.Off, e.Len), Address: e.Address, Offset: pc - e.Address, Module: s.modules.names[module]}, true
+	i, cluster := s.index.Locate(pc)
+	// What nearly always is. The end of a span counts as outside: 0 is none.
+	if uint(cluster) < uint(len(s.spans)) && pc < s.spans[cluster].end {
+		sorted := s.index.Entries()
+		if e := &sorted[i]; e.Len != 0 && i > 0 && sorted[i-1].Address != e.Address {
+			return Symbol{Name: s.name(e.Off, e.Len), Address: e.Address, Offset: pc - e.Address, Module: s.spans[cluster].module}, true
 		}
 	}
 	sym, reason := s.answer(pc, i)

@@ -32,7 +32,7 @@ func ranges(modules []pod.ModuleInfo) []bounds.Module {
 // judge says whether an entry at addr, a name or a hole, is an answer for pc, which
 // is at or above it, and which module pc is in.
 func (m *moduleMap) judge(pc, addr uint64, named bool) (module int, r Reason) {
-	module, start := m.bounds.Range(pc)
+	module, first, _ := m.bounds.Range(pc)
 	switch {
 	case named && addr == pc:
 		return module, Found
@@ -42,7 +42,7 @@ func (m *moduleMap) judge(pc, addr uint64, named bool) (module int, r Reason) {
 		return module, InHole
 	case m.bounded() && module == bounds.None:
 		return module, OutsideModules
-	case addr < start && module != m.bounds.At(addr):
+	case addr < first && module != m.bounds.At(addr):
 		return module, BeforeFirst
 	case !named:
 		return module, InHole

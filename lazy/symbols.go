@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"sync/atomic"
 
+	"example.com/tracecache/internal/bounds"
 	"example.com/tracecache/internal/index"
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
@@ -21,6 +23,15 @@ type Symbols struct {
 	text    string        // what entries say where in it their names are
 	index   *index.Index  // of the entries in ascending order, stably (but see thin)
 	modules moduleMap
+	spans   []span // of each cluster of the index
+}
+
+// span is the addresses from the start of a cluster up to end, all of which are in
+// one module, or all bare where there are no bounds. An end of 0 says that there
+// are none.
+type span struct {
+	end    uint64
+	module string
 }
 
 // Symbol is the answer to a floor look-up. Its strings stay valid after Close.
@@ -154,7 +165,23 @@ func (s *Symbols) makeIndex(ascending, exact bool) {
 		slices.SortStableFunc(sorted, func(a, b index.Entry) int { return cmp.Compare(a.Address, b.Address) })
 	}
 	sorted = thin(sorted)
-	s.index = index.New(sorted, exact)
+	s.index = index.New(sorted, s.modules.bounds.Edges(), exact)
+	s.spans = spansOf(s.index, &s.modules)
+}
+
+// spansOf are the spans of the clusters.
+func spansOf(x *index.Index, m *moduleMap) []span {
+	spans := make([]span, x.Clusters())
+	for c := range spans {
+		switch module, _, last := m.bounds.Range(x.ClusterStart(c)); {
+		case m.err != nil:
+		case !m.bounded():
+			spans[c].end = math.MaxUint64
+		case module != bounds.None:
+			spans[c] = span{last, m.names[module]}
+		}
+	}
+	return spans
 }
 
 // longRun is how many entries of one address are too many to walk over in a

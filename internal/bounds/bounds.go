@@ -68,29 +68,35 @@ func (m *Map) Len() int { return m.n }
 
 // At is the index of the module that addr lies in, or [None].
 func (m *Map) At(addr uint64) int {
-	module, _ := m.Range(addr)
+	module, _, _ := m.Range(addr)
 	return module
 }
 
-// Range is the index of the module that addr lies in, or [None], and the first of
-// the addresses around addr that lie in the same one without a gap or another
-// module in between.
-func (m *Map) Range(addr uint64) (module int, start uint64) {
-	if i := m.starts.Guess(addr); uint(i) < uint(len(m.ranges)) {
-		if r := &m.ranges[i]; addr >= r.start && addr <= r.last {
-			return int(r.module), r.start
-		}
-	}
-	return m.search(addr)
-}
-
-// search is Range for any address.
-func (m *Map) search(addr uint64) (module int, start uint64) {
+// Range is the index of the module that addr lies in, or [None], and the first and
+// the last of the addresses around addr that lie in the same one without a gap or
+// another module in between.
+func (m *Map) Range(addr uint64) (module int, first, last uint64) {
 	i := m.starts.At(addr)
 	if i < 0 || addr > m.ranges[i].last {
-		return None, 0
+		return None, 0, 0
 	}
-	return int(m.ranges[i].module), m.ranges[i].start
+	r := &m.ranges[i]
+	return int(r.module), r.start, r.last
+}
+
+// Edges are, in ascending order, the addresses at which another module begins than
+// the address before is in, or none.
+func (m *Map) Edges() []uint64 {
+	edges := make([]uint64, 0, 2*len(m.ranges))
+	for _, r := range m.ranges {
+		if n := len(edges); n == 0 || edges[n-1] != r.start {
+			edges = append(edges, r.start)
+		}
+		if r.last != math.MaxUint64 {
+			edges = append(edges, r.last+1)
+		}
+	}
+	return edges
 }
 
 // Last is the last address of a module whose Size is not 0.

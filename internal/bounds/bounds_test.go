@@ -3,6 +3,7 @@ package bounds
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -85,7 +86,28 @@ func TestAgreesWithTheRules(t *testing.T) {
 		for addr := range uint64(64) {
 			for _, addr := range []uint64{addr, math.MaxUint64 - addr} {
 				require.Equal(t, linear(modules, addr), m.At(addr), "%#x in %+v", addr, modules)
+				checkRange(t, modules, &m, addr)
 			}
 		}
+	}
+}
+
+// checkRange sees that the range of addr has one owner, and that every edge near
+// addr is one of the edges.
+func checkRange(t *testing.T, modules []Module, m *Map, addr uint64) {
+	t.Helper()
+	want := linear(modules, addr)
+	module, first, last := m.Range(addr)
+	require.Equal(t, want, module)
+	if module != None {
+		require.True(t, first <= addr && addr <= last)
+		for _, a := range []uint64{first, first + (addr-first)/2, addr + (last-addr)/2, last} {
+			require.Equal(t, want, linear(modules, a), "%#x, of the range of %#x in %+v", a, addr, modules)
+		}
+	}
+	edges := m.Edges()
+	require.True(t, slices.IsSorted(edges))
+	if addr > 0 && linear(modules, addr-1) != want {
+		require.Contains(t, edges, addr, "in %+v", modules)
 	}
 }

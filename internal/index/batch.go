@@ -33,9 +33,6 @@ func (x *Index) Names(addrs *[BatchSize]uint64) (offs, ns [BatchSize]uint32) {
 
 // Names is [Exact.Name] for each address; an n of 0 stands for none.
 func (x *Exact) Names(addrs *[BatchSize]uint64) (offs, ns [BatchSize]uint32) {
-	if len(x.slots) == 0 {
-		return offs, ns
-	}
 	var homes [BatchSize]int
 	for k, addr := range addrs {
 		homes[k] = x.home(addr)

@@ -21,9 +21,10 @@ const (
 
 // New makes the index of entries, which are in ascending order (equal addresses
 // are allowed), at most [math.MaxUint32] of them, and do not change any more. It
-// takes O(len(entries)) time, on all processors. Where exact is set, there is a hash
-// table, an [Exact], besides, which names are found by.
-func New(entries []Entry, exact bool) *Index {
+// takes O(len(entries)) time, on all processors. At cuts, ascending addresses, a
+// cluster ends and another begins, unless they are too many. Where exact is set,
+// there is a hash table, an [Exact], besides, which names are found by.
+func New(entries []Entry, cuts []uint64, exact bool) *Index {
 	x := &Index{entries: entries}
 	if exact {
 		x.exact = NewExact(entries)
@@ -31,11 +32,29 @@ func New(entries []Entry, exact bool) *Index {
 	if len(entries) < minTable {
 		return x
 	}
+	limit := min(len(entries)/perCluster, maxClusters) - 1
+	places := x.places(cuts)
+	if len(places) > limit/2 {
+		places = nil
+	}
 	gaps := gapsOf(entries)
-	firsts := x.split(gaps.split(min(len(entries)/perCluster, maxClusters) - 1))
+	firsts := append(x.split(gaps.split(limit-len(places))), places...)
+	slices.Sort(firsts)
+	firsts = slices.Compact(firsts)
 	x.lay(firsts)
 	x.fill(firsts)
 	return x
+}
+
+// places are where in the array cuts take it apart.
+func (x *Index) places(cuts []uint64) (places []int) {
+	for _, cut := range cuts {
+		i := 1 + floor(x.entries, cut-1)
+		if cut > 0 && i > 0 && i < len(x.entries) && (len(places) == 0 || places[len(places)-1] < i) {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // gaps are the distances from each address to the next one, by their number of

@@ -16,13 +16,13 @@ type Exact struct {
 }
 
 // seeds are the random numbers that hashes depend on.
-var seeds = [3]uint64{rand.Uint64(), rand.Uint64() | 1, rand.Uint64() | 1}
+var seeds = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
 // NewExact makes the table of ascending entries. Those without a name are left
 // out, and of those with one address the first counts. It takes O(len(entries))
 // time, on all processors.
 func NewExact(entries []Entry) *Exact {
-	x := &Exact{slots: view.Make[Entry](2 * countNamed(entries))}
+	x := &Exact{slots: view.Make[Entry](2 * max(countNamed(entries), 1))}
 	// Each part of the entries would write all over the table; each part of the
 	// table is written by one goroutine that goes over all entries.
 	late := parallel(len(x.slots), func(lo, hi int) (late []Entry) {
@@ -86,15 +86,12 @@ func (x *Exact) Size() int { return 16 * len(x.slots) }
 // Name is where the name of exactly the address addr is; n is 0 where there is
 // none. It takes constant time.
 func (x *Exact) Name(addr uint64) (off, n uint32) {
-	if len(x.slots) == 0 {
-		return 0, 0
-	}
-	for at := x.home(addr); ; {
+	for at := x.home(addr); ; at++ {
+		if at == len(x.slots) {
+			at = 0
+		}
 		if e := &x.slots[at]; e.Address == addr || e.Len == 0 {
 			return e.Off, e.Len
-		}
-		if at++; at == len(x.slots) {
-			at = 0
 		}
 	}
 }
@@ -102,7 +99,6 @@ func (x *Exact) Name(addr uint64) (off, n uint32) {
 // home is the slot where the search for an address begins.
 func (x *Exact) home(addr uint64) int {
 	hi, lo := bits.Mul64(addr^seeds[0], seeds[1])
-	hi, lo = bits.Mul64(hi^lo, seeds[2])
 	at, _ := bits.Mul64(hi^lo, uint64(len(x.slots)))
 	return int(at)
 }

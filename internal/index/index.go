@@ -137,6 +137,13 @@ func (x *Index) First(i int) int {
 // It takes constant time for addresses that lie evenly in each cluster, and
 // O(log n) for any.
 func (x *Index) Floor(addr uint64) int {
+	i, _ := x.Locate(addr)
+	return i
+}
+
+// Locate is [Index.Floor] and the cluster that the place is in, if there are
+// clusters; else that is -1.
+func (x *Index) Locate(addr uint64) (i, cluster int) {
 	if c := x.clusters.Guess(addr); uint(c) < uint(len(x.tables)) && addr >= x.tables[c].start {
 		b := x.tables[c].bucket(addr)
 		start := uint64(x.bases[b>>groupBits]) + uint64(x.offs[b])
@@ -145,12 +152,18 @@ func (x *Index) Floor(addr uint64) int {
 			_, above1 := bits.Sub64(addr, x.entries[start+1].Address, 0)
 			_, above2 := bits.Sub64(addr, x.entries[start+2].Address, 0)
 			if above := above0 + above1 + above2; above != 0 {
-				return int(start+2) - int(above)
+				return int(start+2) - int(above), c
 			}
 		}
 	}
-	return x.floor(addr)
+	return x.locate(addr)
 }
+
+// Clusters is the number of clusters.
+func (x *Index) Clusters() int { return len(x.tables) }
+
+// ClusterStart is the address of a cluster's first entry.
+func (x *Index) ClusterStart(cluster int) uint64 { return x.tables[cluster].start }
 
 // nowhere is what bucketStart returns for an address that has no bucket.
 const nowhere = math.MaxUint64 - window
@@ -174,17 +187,18 @@ func (x *Index) floorIn(start, addr uint64) int {
 			return int(start+2) - int(above)
 		}
 	}
-	return x.floor(addr)
+	i, _ := x.locate(addr)
+	return i
 }
 
-// floor is Floor for any address.
-func (x *Index) floor(addr uint64) int {
+// locate is Locate for any address.
+func (x *Index) locate(addr uint64) (i, cluster int) {
 	if len(x.tables) == 0 {
-		return floor(x.entries, addr)
+		return floor(x.entries, addr), -1
 	}
 	c := x.clusters.At(addr)
 	if c < 0 {
-		return -1
+		return -1, -1
 	}
 	b := x.tables[c].bucket(addr)
 	lo := int(x.bases[b>>groupBits]) + int(x.offs[b])
@@ -193,7 +207,7 @@ func (x *Index) floor(addr uint64) int {
 	if x.offs[b] == far {
 		hi = int(x.bases[b>>groupBits+1])
 	}
-	return lo + floor(x.entries[lo:hi], addr)
+	return lo + floor(x.entries[lo:hi], addr), c
 }
 
 // floor is a binary search for the last entry at or below addr.

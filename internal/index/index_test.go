@@ -115,9 +115,13 @@ func scan(entries []Entry, addr uint64) (floor int, name Entry) {
 
 func check(t *testing.T, entries []Entry, addrs []uint64) {
 	t.Helper()
-	x, exact := New(entries, false), New(entries, true)
-	require.LessOrEqual(t, x.Size(), 2*len(entries), "bytes of the index of %d entries", len(entries))
-	require.LessOrEqual(t, exact.exact.Size(), 32*len(entries), "bytes of the exact index")
+	cuts := slices.Sorted(slices.Values(addrs[:min(len(addrs), 5)]))
+	x, exact := New(entries, cuts, false), New(entries, nil, true)
+	for _, x := range []*Index{x, exact} {
+		require.LessOrEqual(t, x.Size(), 2*len(entries), "bytes of the index of %d entries", len(entries))
+	}
+	checkCuts(t, x, entries, cuts)
+	require.LessOrEqual(t, exact.exact.Size(), 32*max(1, len(entries)), "bytes of the exact index")
 	for group := range slices.Chunk(addrs, BatchSize) {
 		var batch [BatchSize]uint64
 		copy(batch[:], group)
@@ -140,6 +144,26 @@ func check(t *testing.T, entries []Entry, addrs []uint64) {
 				first := slices.IndexFunc(entries, func(e Entry) bool { return e.Address == entries[floor].Address })
 				require.Equal(t, first, x.First(floor))
 			}
+		}
+	}
+}
+
+// checkCuts sees that no cluster goes over a cut, and that Locate tells the cluster.
+func checkCuts(t *testing.T, x *Index, entries []Entry, cuts []uint64) {
+	t.Helper()
+	if x.Clusters() < 2*len(cuts)+2 {
+		return // they may have been too many
+	}
+	for i, e := range entries {
+		at, cluster := x.Locate(e.Address)
+		require.GreaterOrEqual(t, at, i)
+		start := x.ClusterStart(cluster)
+		require.LessOrEqual(t, start, e.Address)
+		if cluster+1 < x.Clusters() {
+			require.Less(t, e.Address, x.ClusterStart(cluster+1))
+		}
+		for _, cut := range cuts {
+			require.False(t, start < cut && cut <= e.Address, "%#x is in the cluster of %#x, cut at %#x", e.Address, start, cut)
 		}
 	}
 }
@@ -169,7 +193,7 @@ func TestLargeArrays(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			entries := named(rng, shape(rng, 70_000))
 			check(t, entries, queries(rng, entries, 64))
-			x := New(entries, false)
+			x := New(entries, nil, false)
 			for i := range entries {
 				if i+1 < len(entries) && entries[i].Address == entries[i+1].Address {
 					continue
@@ -186,7 +210,7 @@ func TestSizes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for name, shape := range shapes {
 		for n := 1; n < 300_000; n += 1 + n/3 + rng.IntN(3) {
-			x := New(named(rng, shape(rng, n)), false)
+			x := New(named(rng, shape(rng, n)), nil, false)
 			assert.LessOrEqual(t, x.Size(), 2*n, "%s, %d entries", name, n)
 		}
 	}
