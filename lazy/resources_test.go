@@ -69,7 +69,7 @@ func TestLoadAllocatesNothingPerBlock(t *testing.T) {
 		_, before := heap()
 		require.NoError(t, c.Load(t.Context()))
 		_, after := heap()
-		assert.Less(t, after-before, uint64(blocks), method)
+		assert.Less(t, after-before, uint64(300+blocks/4), "%v: %d blocks", method, blocks)
 	}
 }
 
