@@ -30,6 +30,10 @@ const (
 	// window is how many entries of a bucket are compared without a branch.
 	window = 3
 
+	// maxScan is how many entries of a bucket more than the window are compared
+	// one after another.
+	maxScan = 12
+
 	// far in place of a distance says that it is as far or farther.
 	far = math.MaxUint8
 
@@ -87,12 +91,14 @@ func (x *Index) Name(addr uint64) (off, n uint32) {
 		if start+2 < uint64(len(x.entries)) {
 			_, below0 := bits.Sub64(x.entries[start].Address, addr, 0)
 			_, below1 := bits.Sub64(x.entries[start+1].Address, addr, 0)
-			e := &x.entries[start+below0+below1]
-			if e.Address == addr && e.Len != 0 {
-				return e.Off, e.Len
-			}
-			if e.Address > addr {
-				return 0, 0
+			for at := start + below0 + below1; at <= start+maxScan && at < uint64(len(x.entries)); at++ {
+				e := &x.entries[at]
+				if e.Address == addr && e.Len != 0 {
+					return e.Off, e.Len
+				}
+				if e.Address > addr {
+					return 0, 0
+				}
 			}
 		}
 	}
@@ -153,6 +159,11 @@ func (x *Index) Locate(addr uint64) (i, cluster int) {
 			_, above2 := bits.Sub64(addr, x.entries[start+2].Address, 0)
 			if above := above0 + above1 + above2; above != 0 {
 				return int(start+2) - int(above), c
+			}
+			for at := start + window; at <= start+maxScan && at < uint64(len(x.entries)); at++ {
+				if x.entries[at].Address > addr {
+					return int(at) - 1, c
+				}
 			}
 		}
 	}
