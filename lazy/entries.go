@@ -31,7 +31,7 @@ func (e *entryBlocks) last(block int) int  { return min((block+1)*e.per, e.n) - 
 
 // ready decodes a block and sees that its addresses ascend.
 func (e *entryBlocks) ready(block int) error {
-	if err := e.s.decode(block); err != nil {
+	if err := e.s.decodeAlone(block); err != nil {
 		return err
 	}
 	ordered := &e.s.blocks[block].ordered

@@ -18,6 +18,16 @@ func (s *section) blockSize() int {
 	return int(n)
 }
 
+// decodeAlone is decode for a block that is wanted without its neighbours.
+func (s *section) decodeAlone(i int) error {
+	if s.blocks[i].done.Load() {
+		return nil
+	}
+	off, n := s.buf.RawRange(i)
+	view.Prefault(s.raw[off : off+n])
+	return s.decode(i)
+}
+
 // need decodes the blocks that hold the n bytes from off on of an open section,
 // as far as the section has them. Those that are stored next to one another are
 // read together.
@@ -36,7 +46,7 @@ func (s *section) need(off, n int) error {
 		s.file.ReadAhead(s.base+start, end+size-start)
 	}
 	for i := first; i <= last; i++ {
-		if err := s.decode(i); err != nil {
+		if err := s.decodeAlone(i); err != nil {
 			return err
 		}
 	}
@@ -114,7 +124,7 @@ func (s *section) text(start int) (string, error) {
 			return "", errWhole
 		}
 		i := end / s.blockSize()
-		if err := s.decode(i); err != nil {
+		if err := s.decodeAlone(i); err != nil {
 			return "", err
 		}
 		limit := min((i+1)*s.blockSize(), len(s.raw))

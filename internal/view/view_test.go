@@ -142,3 +142,19 @@ func TestString(t *testing.T) {
 	assert.Equal(t, "", String(nil))
 	assert.Equal(t, "", String(b[5:]))
 }
+
+func TestPrefaultChangesNothing(t *testing.T) {
+	b := make([]byte, 300_000)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	for _, part := range [][]byte{nil, b[:1], b[5:4096], b[4090:], b} {
+		Prefault(part)
+	}
+	for i := range b {
+		if b[i] != byte(i) {
+			require.Fail(t, "changed", "byte %d", i)
+		}
+	}
+	Prefault(MakeAligned(1 << 20))
+}
