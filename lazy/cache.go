@@ -40,7 +40,10 @@ func Open(path string, opts ...Option) (*Cache, error) {
 // away: only what is needed is read, in few reads. What stands behind a section's
 // tables is read with them, and up to 1 MiB of it kept. r must allow parallel calls, from goroutines
 // of the Cache too, where a panic of r ends the program; it is not closed by the
-// Cache. A read that fills its buffer counts as a success whatever its error.
+// Cache. A read that fills its buffer counts as a success whatever its error. One
+// that ends early with io.EOF says that the bytes have ended, which is damage;
+// with io.ErrUnexpectedEOF, as a broken connection gives it, it is a failure of the
+// moment.
 // Errors are those of [Open].
 func NewReader(r io.ReaderAt, size int64, opts ...Option) (*Cache, error) {
 	return open(opts, func() (*mapped.File, error) { return mapped.NewReader(r, size) })

@@ -165,7 +165,7 @@ func TestReadAheadFails(t *testing.T) {
 	assert.Equal(t, b[1000:1064], p)
 	r.take()
 	_, err = s.ReadAt(make([]byte, aheadSize), 0)
-	assert.ErrorIs(t, err, pod.ErrTruncated)
+	assert.ErrorIs(t, err, pod.ErrIO, "a connection broke, the file did not end")
 }
 
 func TestReadAheadFromManyGoroutines(t *testing.T) {

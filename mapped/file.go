@@ -182,12 +182,14 @@ func (readerSource) mapped() bool { return false }
 func (readerSource) close() error { return nil }
 
 // shortRead makes an error of a ReadAt that did not fill its buffer. A full
-// buffer is a success whatever the error.
+// buffer is a success whatever the error. Files that end say [io.EOF];
+// [io.ErrUnexpectedEOF] is what is read of a connection that broke, and of the
+// moment.
 func shortRead(n, want int, off int64, err error) error {
 	switch {
 	case n == want:
 		return nil
-	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case err == nil || errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the file ends at %#x, %d bytes at %#x wanted", pod.ErrTruncated, off+int64(n), want, off)
 	}
 	return fmt.Errorf("%w: %d bytes at %#x: %w", pod.ErrIO, want, off, err)

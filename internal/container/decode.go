@@ -99,7 +99,7 @@ func readAt(r io.ReaderAt, p []byte, off int64) error {
 	switch {
 	case n == len(p):
 		return nil // An end of file right behind the bytes is no error.
-	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case err == nil || errors.Is(err, io.EOF):
 		return errAt(off, fmt.Errorf("%w: expected %d bytes, got %d", pod.ErrTruncated, len(p), n))
 	case known(err):
 		return errAt(off, err)
