@@ -1,6 +1,9 @@
 package lazy
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Option changes how a cache is opened. None is needed.
 type Option func(*options)
@@ -13,8 +16,10 @@ type options struct {
 	exactIndex bool
 }
 
-// defaultMaxSection bounds what one section may decompress to.
-const defaultMaxSection = 2 << 30
+// defaultMaxSection bounds what one section may decompress to: 2 GiB, and 256 MiB on
+// a 32-bit host, where several sections of 2 GiB are more than there is to address
+// and a program that asks for it ends.
+const defaultMaxSection = 256 << 20 << (3 * (math.MaxUint >> 63))
 
 // WithSource names the file that the cache was made from. Opening fails with
 // [ErrStale] where the source has changed since, is missing, or was not recorded.
@@ -22,7 +27,8 @@ func WithSource(path string) Option {
 	return func(o *options) { o.source, o.hasSource = path, true }
 }
 
-// WithMaxSection bounds what one section may decompress to, 2 GiB by default.
+// WithMaxSection bounds what one section may decompress to, by default 2 GiB, or
+// 256 MiB on a 32-bit host.
 // A section above it fails with [ErrTooLarge] when it is asked for, before memory
 // is taken.
 func WithMaxSection(bytes int64) Option {

@@ -180,6 +180,10 @@ func (s *section) nulsFrom(off int) int {
 	return n
 }
 
+// largestRest is what the largest memory is smaller than an int can say, for its
+// alignment and so that the system can round it up.
+const largestRest = 64 << 10
+
 // openBuffer opens the compressed buffer of a section and attaches its checksum
 // table. It refuses what decompresses to more than limit.
 func openBuffer(f *mapped.File, id pod.Section, limit int64) (*container.Buffer, int64, error) {
@@ -187,7 +191,7 @@ func openBuffer(f *mapped.File, id pod.Section, limit int64) (*container.Buffer,
 	if err != nil {
 		return nil, 0, err
 	}
-	buf, err := container.Open(place, place.Size, min(limit, math.MaxInt-8))
+	buf, err := container.Open(place, place.Size, min(limit, math.MaxInt-largestRest))
 	if err != nil {
 		return nil, 0, locate(f, id, place.Off, err)
 	}
