@@ -245,6 +245,16 @@ func TestRanges(t *testing.T) {
 
 // However the addresses lie, hardly any is far from where it should be.
 func TestProbesAreShort(t *testing.T) {
+	// No luck with the seeds is needed.
+	defer func(was [3]uint64) { seeds = was }(seeds)
+	for round := range uint64(12) {
+		rng := rand.New(rand.NewPCG(round, 6))
+		seeds = [3]uint64{rng.Uint64(), rng.Uint64() | 1, rng.Uint64() | 1}
+		probesAreShort(t)
+	}
+}
+
+func probesAreShort(t *testing.T) {
 	for name, shape := range shapes {
 		rng := rand.New(rand.NewPCG(1, 5))
 		entries := named(rng, shape(rng, 20_000))
@@ -256,6 +266,6 @@ func TestProbesAreShort(t *testing.T) {
 				n++
 			}
 		}
-		assert.Less(t, float64(sum), 3*float64(n)+100, name) // half a step on average
+		assert.Less(t, float64(sum), float64(n)+100, name) // half a step on average
 	}
 }
