@@ -29,7 +29,7 @@ func New(entries []Entry, cuts []uint64, exact bool) *Index {
 	if exact {
 		x.exact = NewExact(entries)
 	}
-	if len(entries) < minTable {
+	if len(entries) < minTable || uint64(len(entries)) > maxTable {
 		return x
 	}
 	limit := min(len(entries)/perCluster, maxClusters) - 1

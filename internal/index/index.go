@@ -43,6 +43,9 @@ const (
 	// minTable is the number of entries from which on there is a table. Below,
 	// a table takes more than 2 bytes an entry and saves nothing.
 	minTable = 256
+
+	// maxTable is the number of entries up to which 32 bits number the buckets.
+	maxTable = 1 << 31
 )
 
 // Index finds addresses in an ascending array of entries. It takes at most 2
