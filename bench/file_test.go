@@ -103,7 +103,7 @@ func BenchmarkWrite(b *testing.B) {
 	s := Source{N: 1e6}
 	m := modelOf(b, s)
 	for _, codec := range codecs {
-		b.Run("n=1e6/codec="+codec.name, func(b *testing.B) {
+		b.Run("codec="+codec.name+"/n=1e6", func(b *testing.B) {
 			f := fileOf(b, fileKey{s, codec.method}).File
 			w := NewWriting(m, codec.method)
 			b.Run("impl=tracecache", func(b *testing.B) {

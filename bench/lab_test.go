@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.com/tracecache/internal/gen"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
 )
@@ -86,13 +85,8 @@ var lookupsOf = memo(func(tb testing.TB, s Source) *Lookups {
 
 var counts = []int{1e4, 1e5, 1e6}
 
-// sources are what look-ups are measured on.
-func sources() (all []Source) {
-	for _, n := range counts {
-		all = append(all, Source{N: n}, Source{N: n, Shape: gen.Uniform})
-	}
-	return append(all, Source{Data: "go"}, Source{Data: "libllvm"})
-}
+// binaries are the real programs that look-ups are measured on.
+var binaries = []string{"go", "libllvm"}
 
 var codecs = []struct {
 	name   string
