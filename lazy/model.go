@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"example.com/tracecache/internal/index"
+	"example.com/tracecache/internal/parallel"
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
@@ -71,7 +72,7 @@ func (c *Cache) addTo(m *trace.Model, id pod.Section) error {
 // goroutines.
 func each[R, T any](recs []R, conv func(*R) T) []T {
 	list := view.Make[T](len(recs))
-	inChunks(len(recs), func(lo, hi int) {
+	parallel.Each(len(recs), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			list[i] = conv(&recs[i])
 		}

@@ -101,7 +101,7 @@ func TestPacked(t *testing.T) {
 			}
 		}
 		assert.Equal(t, what == "nothing", packed == 1000, what)
-		s := table(rng, 5*minChunk) // on several goroutines
+		s := table(rng, 80_000) // on several goroutines
 		spoil(rng, s)
 		check(s, what)
 	}

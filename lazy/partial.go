@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 
 	"example.com/tracecache/internal/bounds"
 	"example.com/tracecache/internal/view"
@@ -70,7 +69,7 @@ func (p *payload) counted(s *section, size uint64, what string) (n uint32, list 
 		return 0, nil
 	}
 	n = p.count(what)
-	return n, p.take(uint64(n)*size, fmt.Sprintf("%d %s", n, what))
+	return n, p.takeList(n, size, what)
 }
 
 // name is string i of the table. Where the table is not loaded only the blocks

@@ -44,16 +44,28 @@ func (p *payload) take(n uint64, what string) []byte {
 
 // count reads the u32 in front of a list.
 func (p *payload) count(what string) uint32 {
-	b := p.take(pod.CountSize, "the count of "+what)
+	if left := len(p.raw) - p.off; left < pod.CountSize {
+		what = "the count of " + what
+	}
+	b := p.take(pod.CountSize, what)
 	if p.err != nil {
 		return 0
 	}
 	return binary.LittleEndian.Uint32(b)
 }
 
+// takeList returns the next n records of size bytes each.
+func (p *payload) takeList(n uint32, size uint64, what string) []byte {
+	total := uint64(n) * size
+	if left := len(p.raw) - p.off; total > uint64(left) {
+		what = fmt.Sprintf("%d %s", n, what)
+	}
+	return p.take(total, what)
+}
+
 // records reads n records of size bytes each.
 func records[T any](p *payload, n uint32, size uint64, what string) []T {
-	return seen[T](p, p.take(uint64(n)*size, fmt.Sprintf("%d %s", n, what)), what)
+	return seen[T](p, p.takeList(n, size, what), what)
 }
 
 // seen is the records in b, which was taken last.
@@ -80,7 +92,7 @@ func list[T any](p *payload, size uint64, what string) []T {
 // the payload can be read only once.
 func listInPlace[T any](p *payload, size uint64, what string) []T {
 	n := p.count(what)
-	b := p.take(uint64(n)*size, fmt.Sprintf("%d %s", n, what))
+	b := p.takeList(n, size, what)
 	if p.err == nil && !view.Aligned[T](b) {
 		at := p.off - len(b) - pod.CountSize
 		moved := p.raw[at : at+len(b) : at+len(b)]

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"example.com/tracecache/internal/parallel"
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 )
@@ -110,7 +111,7 @@ func (s *Strings) isPacked() bool {
 		return false
 	}
 	var loose atomic.Bool
-	inChunks(n-1, func(lo, hi int) {
+	parallel.Each(n-1, func(lo, hi int) {
 		at := uint64(s.offsets[lo])
 		for _, off := range s.offsets[lo+1 : hi+1] {
 			next := uint64(off)

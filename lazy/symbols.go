@@ -10,6 +10,7 @@ import (
 
 	"example.com/tracecache/internal/bounds"
 	"example.com/tracecache/internal/index"
+	"example.com/tracecache/internal/parallel"
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 )
@@ -137,7 +138,7 @@ func (s *section) nameRecords(entries []index.Entry, strings *Strings) bool {
 	s.recordsMu.Lock()
 	defer s.recordsMu.Unlock()
 	var unsorted atomic.Bool
-	inChunks(len(entries), func(lo, hi int) {
+	parallel.Each(len(entries), func(lo, hi int) {
 		prev := entries[max(lo-1, 0)].Address
 		for i := range entries[lo:hi] {
 			e := &entries[lo+i]

@@ -37,7 +37,8 @@ var layers = []struct {
 	{"pod", layer{}},
 	{"trace", layer{}},
 	{"internal/view", layer{}},
-	{"internal/index", layer{own: []string{"internal/view"}}},
+	{"internal/parallel", layer{}},
+	{"internal/index", layer{own: []string{"internal/parallel", "internal/view"}}},
 	{"internal/bounds", layer{own: []string{"internal/index"}}},
 	{"internal/oodle", layer{own: []string{"pod"}}},
 	{"internal/codec", layer{
@@ -52,7 +53,7 @@ var layers = []struct {
 		own:     []string{"pod"},
 		foreign: []string{"golang.org/x/exp/mmap", "golang.org/x/sys/"},
 	}},
-	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/index", "internal/view"}}},
+	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/index", "internal/parallel", "internal/view"}}},
 	{"writer", layer{own: []string{"pod", "trace", "internal/container", "internal/view", "internal/codec"}}},
 	{"convert/", layer{
 		own:     []string{"pod", "trace", "internal/bounds", "internal/view", "internal/codec", "internal/container", "mapped", "lazy", "writer", "convert"},

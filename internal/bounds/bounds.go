@@ -39,7 +39,8 @@ type span struct {
 // New returns the map of a list of at most [math.MaxInt32] modules. It takes
 // O(n log n) time.
 func New(modules []Module) Map {
-	var m marks
+	// Each module begins and ends once.
+	m := marks{make([]uint64, 0, 2*len(modules)), make([]int32, 0, 2*len(modules))}
 	order := make([]int32, len(modules))
 	for i := range order {
 		order[i] = int32(i)
@@ -141,7 +142,8 @@ type marks struct {
 // ranges is the map of what the marks say of n modules.
 func (m *marks) ranges(n int) Map {
 	r := Map{n: n}
-	var starts []uint64
+	starts := make([]uint64, 0, len(m.starts))
+	r.ranges = make([]span, 0, len(m.starts))
 	for i, owner := range m.owners {
 		if owner == None {
 			continue

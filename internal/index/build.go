@@ -2,10 +2,9 @@ package index
 
 import (
 	"math/bits"
-	"runtime"
 	"slices"
-	"sync"
 
+	"example.com/tracecache/internal/parallel"
 	"example.com/tracecache/internal/view"
 )
 
@@ -65,7 +64,7 @@ type gaps [65]struct {
 }
 
 func gapsOf(entries []Entry) (all gaps) {
-	parts := parallel(len(entries)-1, func(lo, hi int) (g gaps) {
+	parts := parallel.Parts(len(entries)-1, func(lo, hi int) (g gaps) {
 		prev := entries[lo].Address
 		for i := range entries[lo+1 : hi+1] {
 			addr := entries[lo+1+i].Address
@@ -112,7 +111,7 @@ func (x *Index) split(size int) []int {
 	if size > 64 {
 		return firsts
 	}
-	parts := parallel(len(x.entries)-1, func(lo, hi int) (firsts []int) {
+	parts := parallel.Parts(len(x.entries)-1, func(lo, hi int) (firsts []int) {
 		least := uint64(1) << (size - 1)
 		prev := x.entries[lo].Address
 		for i := range x.entries[lo+1 : hi+1] {
@@ -166,7 +165,7 @@ func newTable(entries []Entry, first uint32) table {
 func (x *Index) fill(firsts []int) {
 	// First offs says how many entries each bucket has, and bases, one further
 	// on, where each group ends that has any.
-	parallel(len(x.entries), func(lo, hi int) (none struct{}) {
+	parallel.Each(len(x.entries), func(lo, hi int) {
 		lo, hi = x.nextGroup(firsts, lo), x.nextGroup(firsts, hi) // no two write to one
 		for c := clusterOf(firsts, lo); lo < hi; c++ {
 			end := hi
@@ -176,12 +175,11 @@ func (x *Index) fill(firsts []int) {
 			x.count(&x.tables[c], lo, end)
 			lo = end
 		}
-		return none
 	})
 	for g := range x.bases[1:] {
 		x.bases[g+1] = max(x.bases[g+1], x.bases[g])
 	}
-	parallel(len(x.bases)-1, func(lo, hi int) (none struct{}) {
+	parallel.Each(len(x.bases)-1, func(lo, hi int) {
 		for g := lo; g < hi; g++ {
 			off := 0
 			group := x.offs[g<<groupBits : min((g+1)<<groupBits, len(x.offs))]
@@ -190,7 +188,6 @@ func (x *Index) fill(firsts []int) {
 				off += int(n)
 			}
 		}
-		return none
 	})
 }
 
@@ -226,20 +223,4 @@ func (x *Index) nextGroup(firsts []int, i int) int {
 	for g := group(i - 1); i < len(x.entries) && group(i) == g; i++ {
 	}
 	return i
-}
-
-// parallel calls do for parts of [0, n), on all processors, and returns what it
-// returned, in order.
-func parallel[T any](n int, do func(lo, hi int) T) []T {
-	const least = 1 << 13 // below, starting a goroutine takes longer
-	parts := make([]T, max(1, min(runtime.GOMAXPROCS(0), n/least)))
-	var wg sync.WaitGroup
-	for p := 1; p < len(parts); p++ {
-		wg.Go(func() { parts[p] = do(n*p/len(parts), n*(p+1)/len(parts)) })
-	}
-	if n > 0 {
-		parts[0] = do(0, n/len(parts))
-	}
-	wg.Wait()
-	return parts
 }

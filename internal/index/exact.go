@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
+	"example.com/tracecache/internal/parallel"
 	"example.com/tracecache/internal/view"
 )
 
@@ -25,7 +26,7 @@ func NewExact(entries []Entry) *Exact {
 	x := &Exact{slots: view.Make[Entry](2 * max(countNamed(entries), 1))}
 	// Each part of the entries would write all over the table; each part of the
 	// table is written by one goroutine that goes over all entries.
-	late := parallel(len(x.slots), func(lo, hi int) (late []Entry) {
+	late := parallel.Parts(len(x.slots), func(lo, hi int) (late []Entry) {
 		for i := range entries {
 			e := &entries[i]
 			if e.Len == 0 {
@@ -50,7 +51,7 @@ func NewExact(entries []Entry) *Exact {
 
 // countNamed is the number of names, one at an address, or a few more.
 func countNamed(entries []Entry) (n int) {
-	for _, part := range parallel(len(entries), func(lo, hi int) (n int) {
+	for _, part := range parallel.Parts(len(entries), func(lo, hi int) (n int) {
 		var prev Entry
 		for _, e := range entries[lo:hi] {
 			if e.Len != 0 && (e.Address != prev.Address || prev.Len == 0) {
