@@ -13,7 +13,9 @@ func (x *Index) Floors(addrs *[BatchSize]uint64) (at [BatchSize]int) {
 		starts[k] = x.bucketStart(addr)
 	}
 	for k, addr := range addrs {
-		at[k] = x.floorIn(starts[k], addr)
+		if at[k] = x.near(starts[k], addr); at[k] == elsewhere {
+			at[k], _ = x.locate(addr)
+		}
 	}
 	return at
 }

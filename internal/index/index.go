@@ -156,18 +156,8 @@ func (x *Index) Locate(addr uint64) (i, cluster int) {
 	if c := x.clusters.Guess(addr); uint(c) < uint(len(x.tables)) && addr >= x.tables[c].start {
 		b := x.tables[c].bucket(addr)
 		start := uint64(x.bases[b>>groupBits]) + uint64(x.offs[b])
-		if start+2 < uint64(len(x.entries)) {
-			_, above0 := bits.Sub64(addr, x.entries[start].Address, 0)
-			_, above1 := bits.Sub64(addr, x.entries[start+1].Address, 0)
-			_, above2 := bits.Sub64(addr, x.entries[start+2].Address, 0)
-			if above := above0 + above1 + above2; above != 0 {
-				return int(start+2) - int(above), c
-			}
-			for at := start + window; at <= start+maxScan && at < uint64(len(x.entries)); at++ {
-				if x.entries[at].Address > addr {
-					return int(at) - 1, c
-				}
-			}
+		if i := x.near(start, addr); i != elsewhere {
+			return i, c
 		}
 	}
 	return x.locate(addr)
@@ -191,18 +181,27 @@ func (x *Index) bucketStart(addr uint64) uint64 {
 	return nowhere
 }
 
-// floorIn is Floor for an address whose bucket starts at place start.
-func (x *Index) floorIn(start, addr uint64) int {
-	if start+2 < uint64(len(x.entries)) {
-		_, above0 := bits.Sub64(addr, x.entries[start].Address, 0)
-		_, above1 := bits.Sub64(addr, x.entries[start+1].Address, 0)
-		_, above2 := bits.Sub64(addr, x.entries[start+2].Address, 0)
-		if above := above0 + above1 + above2; above != 0 {
-			return int(start+2) - int(above)
+// elsewhere is what near returns where it has not found the place.
+const elsewhere = -2
+
+// near is Floor for an address whose bucket starts at place start, if it is not far
+// behind. The first entries are compared without a branch.
+func (x *Index) near(start, addr uint64) int {
+	if start+2 >= uint64(len(x.entries)) {
+		return elsewhere
+	}
+	_, above0 := bits.Sub64(addr, x.entries[start].Address, 0)
+	_, above1 := bits.Sub64(addr, x.entries[start+1].Address, 0)
+	_, above2 := bits.Sub64(addr, x.entries[start+2].Address, 0)
+	if above := above0 + above1 + above2; above != 0 {
+		return int(start+2) - int(above)
+	}
+	for at := start + window; at <= start+maxScan && at < uint64(len(x.entries)); at++ {
+		if x.entries[at].Address > addr {
+			return int(at) - 1
 		}
 	}
-	i, _ := x.locate(addr)
-	return i
+	return elsewhere
 }
 
 // locate is Locate for any address.
