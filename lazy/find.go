@@ -7,7 +7,8 @@ package lazy
 // [Symbols.Explain] says which.
 func (s *Symbols) Find(pc uint64) (Symbol, bool) {
 	i, cluster := s.index.Locate(pc)
-	// What nearly always is. The end of a span counts as outside: 0 is none.
+	// Nearly always pc lies in a span, and the entry before it has a name and an address
+	// of its own. What else there is takes the longer way.
 	if uint(cluster) < uint(len(s.spans)) && pc < s.spans[cluster].end {
 		sorted := s.index.Entries()
 		if e := &sorted[i]; e.Len != 0 && i > 0 && sorted[i-1].Address != e.Address {

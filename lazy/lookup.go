@@ -44,7 +44,7 @@ func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 //
 // The strings stay valid after Close.
 func (c *Cache) Lookup(pc uint64) (Symbol, error) {
-	sym, reason, err := c.lookup(pc)
+	sym, reason, err := c.lookup(pc, false)
 	switch {
 	case err != nil:
 		return Symbol{}, err
@@ -55,10 +55,11 @@ func (c *Cache) Lookup(pc uint64) (Symbol, error) {
 }
 
 // LookupExact is the name of exactly the address addr, that of [Symbols.Resolve].
-// It costs, checks and fails as [Cache.Lookup]. Where a symbol before addr reaches
-// over it the reason is [NotAtStart].
+// It costs, checks and fails as [Cache.Lookup], except that where it finds a name it
+// has not touched Metadata, which tells the reason only where it finds none. Where a
+// symbol before addr reaches over it that is [NotAtStart].
 func (c *Cache) LookupExact(addr uint64) (string, error) {
-	sym, reason, err := c.lookup(addr)
+	sym, reason, err := c.lookup(addr, true)
 	switch {
 	case err != nil:
 		return "", err
@@ -93,12 +94,14 @@ func (c *Cache) BoundsErr() error {
 // there, or a part of a section must not be trusted without the rest.
 func (c *Cache) wholeOnly() bool { return c.symbols.val.Load() != nil || c.opts.hashCheck }
 
-func (c *Cache) lookup(pc uint64) (Symbol, Reason, error) {
+// lookup is Lookup with the reason apart. The module of an exact hit may be missing
+// where nameOnly is set.
+func (c *Cache) lookup(pc uint64, nameOnly bool) (Symbol, Reason, error) {
 	if c.closed.Load() {
 		return Symbol{}, 0, ErrClosed
 	}
 	if !c.wholeOnly() {
-		sym, reason, err := c.partialLookup(pc)
+		sym, reason, err := c.partialLookup(pc, nameOnly)
 		if !errors.Is(err, errWhole) {
 			return sym, reason, err
 		}
@@ -117,7 +120,7 @@ func (c *Cache) lookup(pc uint64) (Symbol, Reason, error) {
 var errWhole = errors.New("the whole section is needed")
 
 // partialLookup is Find on sections of which only some blocks are decoded.
-func (c *Cache) partialLookup(pc uint64) (Symbol, Reason, error) {
+func (c *Cache) partialLookup(pc uint64, nameOnly bool) (Symbol, Reason, error) {
 	f, reason, err := c.floor(pc)
 	if err != nil || reason != Found {
 		return Symbol{}, reason, err
@@ -125,6 +128,9 @@ func (c *Cache) partialLookup(pc uint64) (Symbol, Reason, error) {
 	name, err := c.firstName(&f)
 	if err != nil {
 		return Symbol{}, 0, err
+	}
+	if nameOnly && name != "" && f.addr == pc {
+		return Symbol{Name: name, Address: pc}, Found, nil
 	}
 	modules := moduleMap{}
 	b, err := c.bounds.get(context.Background(), c.loadBounds)

@@ -105,6 +105,23 @@ func TestLookupTouchesLittle(t *testing.T) {
 		len(f.model.Symbols), mostBlocks, len(f.model.Symbols)/(256<<10/16), blocks/k, mostRanges, ranges/k, size/k/1000)
 }
 
+// A name that is asked for alone takes nothing of Metadata.
+func TestLookupExactTouchesNoMetadata(t *testing.T) {
+	m := gen.Model(gen.Config{Seed: 1, Symbols: 1000, Holes: 100})
+	b := written(t, m)
+	for _, s := range m.Symbols[:200] {
+		c := openBytes(t, b)
+		name, err := c.LookupExact(s.Address)
+		if s.Name == "" {
+			require.ErrorIs(t, err, lazy.ErrNotFound)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, s.Name, name)
+		require.NotContains(t, c.DecodedBlocks(pod.SectionMetadata), true)
+	}
+}
+
 // A load after look-ups decodes what they left, and only that: a mark that is made
 // in every decoded block is still there.
 func TestLoadAfterLookupDecodesTheRest(t *testing.T) {
