@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"runtime/debug"
 
 	"golang.org/x/exp/mmap"
 
@@ -54,11 +53,12 @@ func newSource(path string, file *os.File, fi fs.FileInfo) source {
 	if err != nil {
 		return fileSource{file}
 	}
-	if !sameFile(path, file, fi, m) {
+	g, ok := newGuarded(m)
+	if !ok || !sameFile(path, file, fi, g) {
 		_ = m.Close() // of no use, and the file itself is still at hand
 		return fileSource{file}
 	}
-	return &mapSource{fileSource{file}, m}
+	return &mapSource{fileSource{file}, g}
 }
 
 // canMap is whether package mmap maps on this system; elsewhere it reads, which
@@ -69,14 +69,14 @@ const canMap = runtime.GOOS == "linux" || runtime.GOOS == "android" ||
 // sameFile reports whether m, which was opened by name after file, maps the same
 // file: the name still leads to file, and sizes and first bytes agree. (A file
 // that was replaced in between is read through file, the one that was checked.)
-func sameFile(path string, file *os.File, fi fs.FileInfo, m *mmap.ReaderAt) bool {
+func sameFile(path string, file *os.File, fi fs.FileInfo, m guarded) bool {
 	now, err := os.Stat(path)
-	if err != nil || !os.SameFile(fi, now) || now.Size() != fi.Size() || int64(m.Len()) != fi.Size() {
+	if err != nil || !os.SameFile(fi, now) || now.Size() != fi.Size() || int64(m.m.Len()) != fi.Size() {
 		return false
 	}
 	var a, b [pod.DataOffset]byte
 	n := min(fi.Size(), int64(len(a)))
-	if (fileSource{file}).readAt(a[:n], 0) != nil || guardedRead(m, b[:n], 0) != nil {
+	if (fileSource{file}).readAt(a[:n], 0) != nil || m.read(b[:n], 0) != nil {
 		return false
 	}
 	return bytes.Equal(a[:n], b[:n])
@@ -103,14 +103,14 @@ const bulkRead = 16 << 10
 // also tells the size that the file has now.
 type mapSource struct {
 	fileSource
-	m *mmap.ReaderAt
+	m guarded
 }
 
 func (s *mapSource) readAt(p []byte, off int64) error {
 	if len(p) >= bulkRead {
 		return s.fileSource.readAt(p, off)
 	}
-	fault := guardedRead(s.m, p, off)
+	fault := s.m.read(p, off)
 	// A file that became shorter may fault, or, within its last page, read
 	// as zeros. Asking after the read leaves no gap.
 	fi, err := s.file.Stat()
@@ -127,25 +127,4 @@ func (s *mapSource) readAt(p []byte, off int64) error {
 
 func (*mapSource) mapped() bool { return true }
 
-func (s *mapSource) close() error { return errors.Join(s.m.Close(), s.file.Close()) }
-
-// guardedRead copies from the mapping and turns a memory fault into an error.
-// The only memory it touches that may fault is the mapping's: p is memory of
-// this program. What is not a memory fault is a bug and panics on.
-func guardedRead(m *mmap.ReaderAt, p []byte, off int64) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case interface {
-			runtime.Error
-			Addr() uintptr
-		}:
-			err = r
-		default:
-			panic(r)
-		}
-	}()
-	n, err := m.ReadAt(p, off)
-	return shortRead(n, len(p), off, err)
-}
+func (s *mapSource) close() error { return errors.Join(s.m.m.Close(), s.file.Close()) }
