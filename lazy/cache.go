@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/tracecache/mapped"
 	"example.com/tracecache/pod"
@@ -16,16 +18,18 @@ import (
 type Cache struct {
 	file     *mapped.File
 	opts     options
+	account  *account
 	closed   atomic.Bool
 	sections [pod.SectionCount]section
 
-	strings    cell[Strings]
-	records    cell[metadataRecords]
-	metadata   cell[Metadata]
-	memory     cell[Memory]
-	callstacks cell[Callstacks]
-	symbols    cell[Symbols]
-	bounds     cell[moduleBounds]
+	strings       cell[Strings]
+	records       cell[metadataRecords]
+	metadata      cell[Metadata]
+	memoryRecords cell[memoryRecords]
+	memory        cell[Memory]
+	callstacks    cell[Callstacks]
+	symbols       cell[Symbols]
+	bounds        cell[moduleBounds]
 }
 
 // Open opens the cache file path. It reads the header and the directory only.
@@ -75,17 +79,21 @@ func open(opts []Option, file func() (*mapped.File, error)) (*Cache, error) {
 		s := &c.sections[i]
 		s.id, s.file, s.opts = pod.Section(i), f, &c.opts
 	}
+	c.account = o.budget.open(c)
 	return c, nil
 }
 
-// Close releases the file. It waits for nobody: a load in flight finishes or
-// fails with [ErrClosed], and so does every later call of the Cache. What was
-// handed out before stays valid and goes on answering. A second Close does
-// nothing and returns nil.
+// Close releases the file and what the cache holds decoded. It waits for nobody: a
+// load in flight finishes or fails with [ErrClosed], and every later call of the
+// Cache fails with it. What was handed out before stays valid and goes on answering.
+// A second Close does nothing and returns nil. A cache that is forgotten without
+// Close is closed when the collector finds it.
 func (c *Cache) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
+	c.Release()
+	c.account.close()
 	return c.file.Close()
 }
 
@@ -120,31 +128,62 @@ func (c *Cache) loadOne(ctx context.Context, id pod.Section) error {
 	var err error
 	switch id {
 	case pod.SectionStringTable:
-		_, err = access(c, ctx, &c.strings, (*Cache).loadStrings)
+		_, err = access(c, ctx, id, &c.strings, (*Cache).loadStrings)
 	case pod.SectionMetadata:
-		_, err = access(c, ctx, &c.metadata, (*Cache).loadMetadata)
+		_, err = access(c, ctx, id, &c.metadata, (*Cache).loadMetadata)
 	case pod.SectionMemory:
-		_, err = access(c, ctx, &c.memory, (*Cache).loadMemory)
+		_, err = access(c, ctx, id, &c.memory, (*Cache).loadMemory)
 	case pod.SectionCallstacks:
-		_, err = access(c, ctx, &c.callstacks, (*Cache).loadCallstacks)
+		_, err = access(c, ctx, id, &c.callstacks, (*Cache).loadCallstacks)
 	case pod.SectionSymbols:
-		_, err = access(c, ctx, &c.symbols, (*Cache).loadSymbols)
+		_, err = access(c, ctx, id, &c.symbols, (*Cache).loadSymbols)
 	default:
 		err = &pod.Error{Path: c.file.Path(), Section: id, Err: ErrNotFound}
 	}
 	return err
 }
 
-// access is how every accessor gets at what it hands out. A closed cache hands
-// out nothing.
-func access[T any](c *Cache, ctx context.Context, cell *cell[T], load func(*Cache, context.Context) (*T, error)) (*T, error) {
+// access is how every accessor gets at what it hands out, which is of section id. A
+// closed cache hands out nothing.
+func access[T any](c *Cache, ctx context.Context, id pod.Section, cell *cell[T], load func(*Cache, context.Context) (*T, error)) (*T, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
 	}
+	c.touch(id)
 	if v := cell.val.Load(); v != nil {
 		return v, nil // the usual case, without the closure below
 	}
-	return cell.get(ctx, func(ctx context.Context) (*T, error) { return load(c, ctx) })
+	return get(c, ctx, cell, load)
+}
+
+// get is what a cell has, or what load makes for it.
+func get[T any](c *Cache, ctx context.Context, cell *cell[T], load func(*Cache, context.Context) (*T, error)) (*T, error) {
+	return cell.get(ctx, func(ctx context.Context) (*T, error) {
+		v, err := load(c, ctx)
+		if err != nil {
+			c.note(err)
+			return nil, err
+		}
+		return v, nil
+	})
+}
+
+// load decodes the whole of a section, which is admitted together with others. The
+// caller has pinned them.
+func (c *Cache) load(ctx context.Context, id pod.Section, with ...pod.Section) (*decoded, error) {
+	s := &c.sections[id]
+	s.loading.Add(1)
+	defer s.loading.Add(-1)
+	d, err := c.admit(id, with...)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := d.load(ctx); err != nil {
+		return nil, err
+	}
+	c.log(slog.LevelDebug, "tracecache: section loaded", "section", id, "bytes", len(d.raw), "time", time.Since(start))
+	return d, nil
 }
 
 // Header is the file header.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
 )
 
@@ -27,7 +28,7 @@ type Callstack struct {
 // Callstacks returns the Callstacks section, loading it on first use. It needs no
 // other section.
 func (c *Cache) Callstacks() (*Callstacks, error) {
-	return access(c, context.Background(), &c.callstacks, (*Cache).loadCallstacks)
+	return access(c, context.Background(), pod.SectionCallstacks, &c.callstacks, (*Cache).loadCallstacks)
 }
 
 // Len is the number of callstacks.
@@ -70,11 +71,17 @@ func (s *Callstacks) All() iter.Seq[Callstack] {
 }
 
 func (c *Cache) loadCallstacks(ctx context.Context) (*Callstacks, error) {
-	raw, err := c.sections[pod.SectionCallstacks].load(ctx)
+	c.pin(pod.SectionCallstacks)
+	defer c.unpin(pod.SectionCallstacks)
+	d, err := c.load(ctx, pod.SectionCallstacks)
 	if err != nil {
 		return nil, err
 	}
-	return c.parseCallstacks(raw)
+	s, err := c.parseCallstacks(d.raw)
+	if err != nil {
+		return nil, err
+	}
+	return s, c.grow(d, view.Outside(s.headers, d.raw)+view.Outside(s.frames, d.raw)+view.Outside(s.byID, d.raw))
 }
 
 // parseCallstacks makes callstacks of the decoded section.

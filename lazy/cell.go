@@ -9,7 +9,8 @@ import (
 
 // cell holds a value that is made on first use by a load which belongs to none
 // of its callers: the load goes on while any of them waits for it, and stops
-// when the last has gone. A final error is kept as the value is.
+// when the last has gone. A final error is kept as the value is, and also when the
+// value is dropped.
 type cell[T any] struct {
 	val atomic.Pointer[T]
 	mu  sync.Mutex
@@ -87,6 +88,15 @@ func (c *cell[T]) leave(r *run[T]) {
 	}
 }
 
+// drop forgets the value. A load in flight is not for the cell any more: its
+// waiters get what it makes, and the cell does not keep it.
+func (c *cell[T]) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.val.Store(nil)
+	c.run = nil
+}
+
 // errStopped is the result of a load whose goroutine was stopped by the reader
 // that it called, with runtime.Goexit.
 var errStopped = fmt.Errorf("%w: the reader stopped the goroutine that loads", ErrIO)
@@ -98,13 +108,16 @@ func (c *cell[T]) finish(ctx context.Context, r *run[T], load func(context.Conte
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		kept := c.run == r
+		if kept {
+			c.run = nil
+		}
 		switch {
-		case r.err == nil:
+		case r.err == nil && kept:
 			c.val.Store(r.val)
-		case final(r.err):
+		case r.err != nil && final(r.err):
 			c.err = r.err
 		}
-		c.run = nil
 		close(r.done)
 	}()
 	r.val, r.err = load(ctx)

@@ -35,11 +35,27 @@
 //
 // Any bytes whatever give an error or an answer, never a panic. A section takes
 // at most [WithMaxSection] bytes, and no more than its stored bytes can decode
-// to. A block with a checksum is checked before it is decoded, and what is
-// checked and decoded is one private copy of it, so bytes that are changed in
-// the file after Open are an error. A file without checksum tables, as other
-// writers make them, is covered by the hash of each section: [Cache.Verify] and
-// [WithHashCheck] look at it, a plain load does not.
+// to. A file that is cut under its mapping is an error that matches [ErrTruncated],
+// of the section that is not there any more; what is decoded goes on answering.
+//
+// What else is promised depends on checksums. tracecache writes one for each block.
+// A block with a checksum is compared with it before it is decoded, and what is
+// compared and decoded is one private copy of it, read once: bytes that differ from
+// those written, or are changed in the file after Open, are an error and never an
+// answer. In a file without checksum tables, as other writers make them, only the
+// header of each section and the structure of what is decoded are checked. Changed
+// bytes that still decode then give wrong answers: a wrong name or count, though
+// never a panic and never memory of anything else. [Cache.Verify] and
+// [WithHashCheck] find them, by the hash of each section; a plain load does not look
+// at it. The size and time of the source in the file header are covered by nothing;
+// where they are changed the cache is stale.
+//
+// # Memory
+//
+// A cache keeps what it has decoded until [Cache.Release] or [Cache.Close], or, where
+// it was opened [WithBudget], until other sections need the room. [Cache.Stats] says
+// how much that is. A cache that is forgotten without Close gives everything back
+// when the collector finds it.
 //
 // # Lifetime
 //

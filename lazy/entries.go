@@ -12,7 +12,7 @@ import (
 // 4 bytes. So a block boundary cuts only the last 4 bytes of an entry off, which
 // mean nothing: block i has the address and the name of all its entries.
 type entryBlocks struct {
-	s    *section
+	d    *decoded
 	list []byte
 	n    int // entries
 	per  int // entries in each block but the last
@@ -31,10 +31,10 @@ func (e *entryBlocks) last(block int) int  { return min((block+1)*e.per, e.n) - 
 
 // ready decodes a block and sees that its addresses ascend.
 func (e *entryBlocks) ready(block int) error {
-	if err := e.s.decodeAlone(block); err != nil {
+	if err := e.d.decodeAlone(block); err != nil {
 		return err
 	}
-	ordered := &e.s.blocks[block].ordered
+	ordered := &e.d.blocks[block].ordered
 	if ordered.Load() {
 		return nil
 	}

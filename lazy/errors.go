@@ -29,9 +29,20 @@ var (
 // of a limit, not of the moment.
 func final(err error) bool {
 	switch {
+	case errors.As(err, new(*budgetError)):
+		return false
 	case errors.Is(err, ErrClosed), errors.Is(err, ErrIO),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false
 	}
 	return true
+}
+
+// faultOf is the section that a final error is of.
+func faultOf(err error) (id pod.Section, ok bool) {
+	var e *pod.Error
+	if err == nil || !final(err) || !errors.As(err, &e) {
+		return 0, false
+	}
+	return e.Section, e.Section < pod.SectionCount
 }

@@ -86,7 +86,7 @@ func (c *Cache) BoundsErr() error {
 		}
 		return s.BoundsErr()
 	}
-	_, err := c.bounds.get(context.Background(), c.loadBounds)
+	_, err := get(c, context.Background(), &c.bounds, (*Cache).loadBounds)
 	return err
 }
 
@@ -101,8 +101,12 @@ func (c *Cache) lookup(pc uint64, nameOnly bool) (Symbol, Reason, error) {
 		return Symbol{}, 0, ErrClosed
 	}
 	if !c.wholeOnly() {
+		c.touch(pod.SectionSymbols)
+		c.pin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
 		sym, reason, err := c.partialLookup(pc, nameOnly)
+		c.unpin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
 		if !errors.Is(err, errWhole) {
+			c.note(err)
 			return sym, reason, err
 		}
 	}
@@ -133,7 +137,7 @@ func (c *Cache) partialLookup(pc uint64, nameOnly bool) (Symbol, Reason, error) 
 		return Symbol{Name: name, Address: pc}, Found, nil
 	}
 	modules := moduleMap{}
-	b, err := c.bounds.get(context.Background(), c.loadBounds)
+	b, err := get(c, context.Background(), &c.bounds, (*Cache).loadBounds)
 	switch {
 	case err == nil:
 		modules.bounds = b.bounds
@@ -182,26 +186,33 @@ func (c *Cache) firstName(f *floorEntries) (string, error) {
 // floor finds the entries at or before pc. The reason is Found, NoSymbols or
 // BeforeFirst.
 func (c *Cache) floor(pc uint64) (floorEntries, Reason, error) {
-	// The name will be asked for next, and where the larger memory is taken first the
-	// collector runs once, not twice. An error counts when the name is wanted.
-	_ = c.sections[pod.SectionStringTable].open()
-	s := &c.sections[pod.SectionSymbols]
-	if err := s.open(); err != nil {
+	d, err := c.admitSymbols()
+	if err != nil {
 		return floorEntries{}, 0, err
 	}
-	p := c.payload(s)
-	n, list := p.counted(s, pod.SymbolEntrySize, "symbols")
+	p := d.payload()
+	n, list := p.counted(d, pod.SymbolEntrySize, "symbols")
 	if p.err != nil {
 		return floorEntries{}, 0, p.err
 	}
 	if n == 0 {
 		return floorEntries{}, NoSymbols, nil
 	}
-	s.recordsMu.RLock()
-	defer s.recordsMu.RUnlock()
-	if s.named {
+	d.recordsMu.RLock()
+	defer d.recordsMu.RUnlock()
+	if d.named {
 		return floorEntries{}, 0, errWhole // which is there, or will be in a moment
 	}
-	e := entryBlocks{s: s, list: list, n: int(n), per: max(s.blockSize()/pod.SymbolEntrySize, 1)}
+	e := entryBlocks{d: d, list: list, n: int(n), per: max(d.blockSize()/pod.SymbolEntrySize, 1)}
 	return e.floor(pc)
+}
+
+// admitSymbols is admit for symbols and what their names are in, which is wanted
+// next. Where the larger memory is taken first the collector runs once, not twice. A
+// string table that is damaged matters when a name is wanted.
+func (c *Cache) admitSymbols() (*decoded, error) {
+	if c.sections[pod.SectionStringTable].open() != nil {
+		return c.admit(pod.SectionSymbols)
+	}
+	return c.admit(pod.SectionSymbols, pod.SectionStringTable)
 }

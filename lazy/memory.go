@@ -22,12 +22,13 @@ type memoryRecords struct {
 	callstackStats []pod.CallstackAllocStat
 	churnStats     []pod.CallstackChurnStat
 	trailing       int // bytes behind the last list
+	extra          int // bytes of records that are not views of the section
 }
 
 // Memory returns the Memory section, loading it and the string table on first
 // use. A damaged string table is no error here, but one of [Memory.Names].
 func (c *Cache) Memory() (*Memory, error) {
-	return access(c, context.Background(), &c.memory, (*Cache).loadMemory)
+	return access(c, context.Background(), pod.SectionMemory, &c.memory, (*Cache).loadMemory)
 }
 
 // Summary is the allocation summary.
@@ -56,7 +57,9 @@ func ThreadIDs(s *pod.CallstackAllocStat) []uint32 {
 }
 
 func (c *Cache) loadMemory(ctx context.Context) (*Memory, error) {
-	raw, err := c.sections[pod.SectionMemory].load(ctx)
+	c.pin(pod.SectionMemory, pod.SectionStringTable)
+	defer c.unpin(pod.SectionMemory, pod.SectionStringTable)
+	recs, err := get(c, ctx, &c.memoryRecords, (*Cache).loadMemoryRecords)
 	if err != nil {
 		return nil, err
 	}
@@ -64,11 +67,21 @@ func (c *Cache) loadMemory(ctx context.Context) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	recs, err := c.parseMemory(raw) // last: it can be done once
+	return &Memory{*recs, names}, nil
+}
+
+func (c *Cache) loadMemoryRecords(ctx context.Context) (*memoryRecords, error) {
+	c.pin(pod.SectionMemory)
+	defer c.unpin(pod.SectionMemory)
+	d, err := c.load(ctx, pod.SectionMemory)
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{*recs, names}, nil
+	m, err := c.parseMemory(d.raw)
+	if err != nil {
+		return nil, err
+	}
+	return m, c.grow(d, m.extra)
 }
 
 // parseMemory makes records of the decoded section, once: the long list whose
@@ -85,6 +98,6 @@ func (c *Cache) parseMemory(raw []byte) (*memoryRecords, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	m.trailing = len(raw) - p.off
+	m.trailing, m.extra = len(raw)-p.off, p.extra
 	return m, nil
 }

@@ -25,6 +25,7 @@ type metadataRecords struct {
 	eventTypeCounts []pod.EventTypeCount
 	scopeStats      []pod.CPUScopeStat
 	trailing        int // bytes behind the last list
+	extra           int // bytes of records that are not views of the section
 }
 
 // namesOf is the string table, or the error that it failed with, for a section
@@ -38,7 +39,7 @@ type namesOf struct {
 // first use. A damaged string table is no error here, but one of
 // [Metadata.Names].
 func (c *Cache) Metadata() (*Metadata, error) {
-	return access(c, context.Background(), &c.metadata, (*Cache).loadMetadata)
+	return access(c, context.Background(), pod.SectionMetadata, &c.metadata, (*Cache).loadMetadata)
 }
 
 // Record is the fixed record of the section.
@@ -96,7 +97,9 @@ func (m *metadataRecords) imageID(mod pod.ModuleInfo) []byte {
 }
 
 func (c *Cache) loadMetadata(ctx context.Context) (*Metadata, error) {
-	recs, err := c.records.get(ctx, c.loadMetadataRecords)
+	c.pin(pod.SectionMetadata, pod.SectionStringTable)
+	defer c.unpin(pod.SectionMetadata, pod.SectionStringTable)
+	recs, err := get(c, ctx, &c.records, (*Cache).loadMetadataRecords)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func (c *Cache) loadMetadata(ctx context.Context) (*Metadata, error) {
 // namesFor loads the string table for a section that is of use without. Its
 // error is one of the moment.
 func (c *Cache) namesFor(ctx context.Context) (namesOf, error) {
-	s, err := c.strings.get(ctx, c.loadStrings)
+	s, err := get(c, ctx, &c.strings, (*Cache).loadStrings)
 	if err != nil && !final(err) {
 		return namesOf{}, err
 	}
@@ -118,11 +121,17 @@ func (c *Cache) namesFor(ctx context.Context) (namesOf, error) {
 }
 
 func (c *Cache) loadMetadataRecords(ctx context.Context) (*metadataRecords, error) {
-	raw, err := c.sections[pod.SectionMetadata].load(ctx)
+	c.pin(pod.SectionMetadata)
+	defer c.unpin(pod.SectionMetadata)
+	d, err := c.load(ctx, pod.SectionMetadata)
 	if err != nil {
 		return nil, err
 	}
-	return c.parseMetadata(raw)
+	m, err := c.parseMetadata(d.raw)
+	if err != nil {
+		return nil, err
+	}
+	return m, c.grow(d, m.extra)
 }
 
 // parseMetadata makes records of the decoded section.
@@ -144,6 +153,6 @@ func (c *Cache) parseMetadata(raw []byte) (*metadataRecords, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	m.trailing = len(raw) - p.off
+	m.trailing, m.extra = len(raw)-p.off, p.extra
 	return m, nil
 }

@@ -2,6 +2,7 @@ package lazy
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 )
 
@@ -14,6 +15,8 @@ type options struct {
 	maxSection int64
 	hashCheck  bool
 	exactIndex bool
+	budget     *Budget
+	log        *slog.Logger // nil: none
 }
 
 // defaultMaxSection bounds what one section may decompress to: 2 GiB, and 256 MiB on
@@ -49,10 +52,28 @@ func WithExactIndex() Option {
 	return func(o *options) { o.exactIndex = true }
 }
 
+// WithBudget counts what the cache holds decoded on b, which other caches may share.
+// A cache without one has no bound.
+func WithBudget(b *Budget) Option {
+	return func(o *options) { o.budget = b }
+}
+
+// WithLogger makes the cache tell l what it does: at level Debug that a section was
+// loaded, or dropped for want of room, at Info that a [Follower] has taken up a new
+// file, at Warn that a section or a new file cannot be used, and why. Without it
+// nothing is logged. Handlers are called by the goroutines that do the work, and may
+// use the cache.
+func WithLogger(l *slog.Logger) Option {
+	return func(o *options) { o.log = l }
+}
+
 func newOptions(opts []Option) (options, error) {
 	o := options{maxSection: defaultMaxSection}
 	for _, opt := range opts {
 		opt(&o)
+	}
+	if o.budget == nil {
+		o.budget = NewBudget(unlimited)
 	}
 	if o.maxSection <= 0 {
 		return o, fmt.Errorf("lazy: WithMaxSection(%d): expected a positive number of bytes", o.maxSection)

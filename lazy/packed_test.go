@@ -116,7 +116,7 @@ func TestNULsOfBlocks(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Strings()
 		require.NoError(t, err)
-		s := &c.sections[pod.SectionStringTable]
+		s := c.sections[pod.SectionStringTable].state.Load()
 		for off := range len(s.raw) + 1 {
 			if want := bytes.Count(s.raw[off:], []byte{0}); want != s.nulsFrom(off) {
 				require.Equal(t, want, s.nulsFrom(off), "%s, from %d", name, off)

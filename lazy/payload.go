@@ -17,6 +17,8 @@ type payload struct {
 	raw  []byte
 	off  int
 	err  error
+
+	extra int // bytes of records that are not views of raw
 }
 
 // fail says that the bytes from off on break a rule.
@@ -78,6 +80,7 @@ func seen[T any](p *payload, b []byte, what string) []T {
 		p.fail(p.off-len(b), "%s: %v", what, err)
 		return nil
 	}
+	p.extra += view.Outside(recs, p.raw)
 	return recs
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/tracecache/internal/container"
 	"example.com/tracecache/internal/view"
@@ -15,19 +16,40 @@ import (
 	"example.com/tracecache/pod"
 )
 
-// section is the state of one section: where it is stored, the memory it is
-// decoded into, and, block by block, what has been decoded.
+// section is one section of an open cache: where it is stored, and the state that
+// it is decoded to, which comes and goes.
 type section struct {
 	id   pod.Section
 	file *mapped.File
 	opts *options
 
-	mu     sync.Mutex
-	buf    *container.Buffer // nil until opened
-	base   int64             // where buf starts in the file
-	raw    []byte            // all of the decoded section, nil until opened
+	mu   sync.Mutex
+	buf  *container.Buffer // nil until opened, then for good
+	base int64             // where buf starts in the file
+	err  error             // why the section cannot be opened, final
+
+	state atomic.Pointer[decoded] // nil: nothing is decoded; changed under the budget's lock
+	size  atomic.Int64            // bytes that the state takes, as far as known
+	used  atomic.Int64            // the budget's clock when it was last asked for
+	pins  atomic.Int64            // loads and cold look-ups that use it
+
+	loading atomic.Int64
+	loads   atomic.Int64
+	spent   atomic.Int64          // nanoseconds
+	fault   atomic.Pointer[error] // the first final error
+}
+
+// decoded is the memory that a section is decoded into, and, block by block, what
+// has been decoded. When the section is dropped it lives on for those who use it.
+type decoded struct {
+	*section
+	charge *charge
+	extra  int64 // bytes counted beyond those of raw
+
+	once   sync.Once
+	raw    []byte // all of the decoded section
 	blocks []block
-	err    error // why the section cannot be opened, final
+	whole  atomic.Bool // all of it is decoded and checked
 
 	recordsMu sync.RWMutex // held to write over decoded records, or to read them before
 	named     bool         // names have been written over the records, and these are no longer as stored
@@ -44,12 +66,11 @@ type block struct {
 	ordered atomic.Bool // of symbols: their addresses were seen to ascend
 }
 
-// open reads the buffer's header and block table and takes the memory that the
-// section decodes into. Nothing is decoded.
+// open reads the buffer's header and block table, once. Nothing is decoded.
 func (s *section) open() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil || s.blocks != nil {
+	if s.err != nil || s.buf != nil {
 		return s.err
 	}
 	buf, base, err := openBuffer(s.file, s.id, s.opts.maxSection)
@@ -60,9 +81,20 @@ func (s *section) open() error {
 		return err
 	}
 	s.buf, s.base = buf, base
-	s.raw = s.memory(int(buf.RawSize()))
-	s.blocks = make([]block, buf.NumBlocks())
+	s.size.Store(buf.RawSize())
 	return nil
+}
+
+// make takes the memory that the section decodes into, once.
+func (d *decoded) make() {
+	d.once.Do(func() {
+		d.raw = d.memory(int(d.buf.RawSize()))
+		d.blocks = make([]block, d.buf.NumBlocks())
+		if len(d.raw) > 0 {
+			runtime.AddCleanup(&d.raw[0], (*charge).went, d.charge)
+			d.charge.made()
+		}
+	})
 }
 
 // memory returns n bytes placed so that the section's big arrays are aligned in
@@ -76,45 +108,51 @@ func (s *section) memory(n int) []byte {
 	return view.MakeEndAligned(n)
 }
 
-// load decodes what is not decoded yet and returns the whole section. It stops
+// load decodes what is not decoded yet. It stops
 // between blocks when ctx is done; what was decoded by then is kept.
-func (s *section) load(ctx context.Context) ([]byte, error) {
-	if err := s.open(); err != nil {
-		return nil, err
+func (d *decoded) load(ctx context.Context) error {
+	if d.whole.Load() {
+		return nil
 	}
-	view.Huge(s.raw) // not in open: a look-up that touches a few blocks needs small pages
-	if err := s.decodeAll(ctx); err != nil {
-		return nil, err
+	defer d.spend(time.Now())
+	view.Huge(d.raw) // not in make: a look-up that touches a few blocks needs small pages
+	if err := d.decodeAll(ctx); err != nil {
+		return err
 	}
-	if s.opts.hashCheck {
-		if err := s.buf.CheckHash(s.raw); err != nil {
-			return nil, locate(s.file, s.id, s.base, err)
+	if d.opts.hashCheck {
+		if err := d.buf.CheckHash(d.raw); err != nil {
+			return locate(d.file, d.id, d.base, err)
 		}
 	}
-	return s.raw, nil
+	d.whole.Store(true)
+	d.loads.Add(1)
+	return nil
 }
+
+// spend counts the time since start as spent on the section.
+func (s *section) spend(start time.Time) { s.spent.Add(int64(time.Since(start))) }
 
 // decodeAll decodes the blocks on as many goroutines as there are processors.
 // Blocks are taken in order and none is taken once one has failed, so the error
 // returned is that of the first bad block, always the same.
-func (s *section) decodeAll(ctx context.Context) error {
+func (d *decoded) decodeAll(ctx context.Context) error {
 	var (
 		next   atomic.Int64
 		failed atomic.Bool
 		wg     sync.WaitGroup
 	)
-	errs := make([]error, min(runtime.GOMAXPROCS(0), len(s.blocks)))
+	errs := make([]error, min(runtime.GOMAXPROCS(0), len(d.blocks)))
 	at := make([]int, len(errs)) // the block each error is of
 	work := func(w int) {
 		for !failed.Load() {
 			i := int(next.Add(1)) - 1
-			if i >= len(s.blocks) {
+			if i >= len(d.blocks) {
 				return
 			}
 			errs[w], at[w] = errStopped, i // unless this goroutine goes on
 			err := ctx.Err()
 			if err == nil {
-				err = s.decode(i)
+				err = d.decode(i)
 			}
 			if errs[w] = err; err != nil {
 				failed.Store(true)
@@ -140,8 +178,8 @@ func (s *section) decodeAll(ctx context.Context) error {
 }
 
 // decode decodes block i, once.
-func (s *section) decode(i int) error {
-	b := &s.blocks[i]
+func (d *decoded) decode(i int) error {
+	b := &d.blocks[i]
 	if b.done.Load() {
 		return nil
 	}
@@ -150,16 +188,16 @@ func (s *section) decode(i int) error {
 	if b.err != nil || b.done.Load() {
 		return b.err
 	}
-	off, n := s.buf.RawRange(i)
-	if err := s.buf.DecodeBlock(i, s.raw[off:off+n]); err != nil {
-		err = locate(s.file, s.id, s.base, err)
+	off, n := d.buf.RawRange(i)
+	if err := d.buf.DecodeBlock(i, d.raw[off:off+n]); err != nil {
+		err = locate(d.file, d.id, d.base, err)
 		if final(err) {
 			b.err = err
 		}
 		return err
 	}
-	if s.id == pod.SectionStringTable {
-		b.nuls = bytes.Count(s.raw[off:off+n], []byte{0}) // while the block is in the processor's cache
+	if d.id == pod.SectionStringTable {
+		b.nuls = bytes.Count(d.raw[off:off+n], []byte{0}) // while the block is in the processor's cache
 	}
 	b.done.Store(true)
 	return nil
@@ -167,14 +205,14 @@ func (s *section) decode(i int) error {
 
 // nulsFrom is the number of zero bytes from off on of the string table, which is
 // decoded. It looks at one block at most; the others have been counted.
-func (s *section) nulsFrom(off int) int {
+func (d *decoded) nulsFrom(off int) int {
 	n := 0
-	for i := range s.blocks {
-		switch at, size := s.buf.RawRange(i); {
+	for i := range d.blocks {
+		switch at, size := d.buf.RawRange(i); {
 		case at >= int64(off):
-			n += s.blocks[i].nuls
+			n += d.blocks[i].nuls
 		case at+size > int64(off):
-			n += bytes.Count(s.raw[off:at+size], []byte{0})
+			n += bytes.Count(d.raw[off:at+size], []byte{0})
 		}
 	}
 	return n

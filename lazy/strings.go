@@ -23,7 +23,7 @@ type Strings struct {
 // Strings returns the string table, loading it on first use. Its errors are
 // those of the StringTable section.
 func (c *Cache) Strings() (*Strings, error) {
-	return access(c, context.Background(), &c.strings, (*Cache).loadStrings)
+	return access(c, context.Background(), pod.SectionStringTable, &c.strings, (*Cache).loadStrings)
 }
 
 // Len is the number of strings.
@@ -64,19 +64,20 @@ func (s *Strings) place(i int) (off, n uint64) {
 }
 
 func (c *Cache) loadStrings(ctx context.Context) (*Strings, error) {
-	section := &c.sections[pod.SectionStringTable]
-	raw, err := section.load(ctx)
+	c.pin(pod.SectionStringTable)
+	defer c.unpin(pod.SectionStringTable)
+	d, err := c.load(ctx, pod.SectionStringTable)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.parseStrings(raw)
+	s, err := c.parseStrings(d.raw)
 	if err != nil {
 		return nil, err
 	}
-	if section.nulsFrom(len(raw)-len(s.packed)) != len(s.offsets) || !s.isPacked() {
+	if d.nulsFrom(len(d.raw)-len(s.packed)) != len(s.offsets) || !s.isPacked() {
 		s.lens = s.findLens()
 	}
-	return s, nil
+	return s, c.grow(d, view.Outside(s.offsets, d.raw)+view.Outside(s.lens, d.raw))
 }
 
 // maxPacked is how many bytes of strings 32-bit offsets can reach.
@@ -101,7 +102,7 @@ func (c *Cache) parseStrings(raw []byte) (*Strings, error) {
 // isPacked reports whether the strings stand one behind the other, each with the
 // one NUL that ends it, so that a string ends where the next one starts. It is so
 // in every table of a usual writer. There must be as many NULs as strings (see
-// [section.nulsFrom]): then none is left over where each string ends with one.
+// [decoded.nulsFrom]): then none is left over where each string ends with one.
 func (s *Strings) isPacked() bool {
 	n, size := len(s.offsets), uint64(len(s.packed))
 	if n == 0 {

@@ -48,7 +48,7 @@ type Symbol struct {
 // where Metadata is damaged, [Symbols.Find] answers exact hits only and
 // [Symbols.BoundsErr] says why.
 func (c *Cache) Symbols() (*Symbols, error) {
-	return access(c, context.Background(), &c.symbols, (*Cache).loadSymbols)
+	return access(c, context.Background(), pod.SectionSymbols, &c.symbols, (*Cache).loadSymbols)
 }
 
 // Len is the number of entries, holes and aliases included.
@@ -96,20 +96,22 @@ func (s *Symbols) Aliases(addr uint64) iter.Seq[string] {
 }
 
 func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
-	raw, err := c.sections[pod.SectionSymbols].load(ctx)
+	c.pin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
+	defer c.unpin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
+	d, err := c.load(ctx, pod.SectionSymbols, pod.SectionStringTable)
 	if err != nil {
 		return nil, err
 	}
-	entries, _, err := symbolRecords[index.Entry](c, raw)
+	entries, _, err := symbolRecords[index.Entry](c, d.raw)
 	if err != nil {
 		return nil, err
 	}
-	strings, err := c.strings.get(ctx, c.loadStrings)
+	strings, err := get(c, ctx, &c.strings, (*Cache).loadStrings)
 	if err != nil {
 		return nil, err
 	}
 	s := &Symbols{entries: entries, text: view.String(strings.packed)}
-	records, err := c.records.get(ctx, c.loadMetadataRecords)
+	records, err := get(c, ctx, &c.records, (*Cache).loadMetadataRecords)
 	switch {
 	case err == nil:
 		s.modules = newModuleMap(records.modules, strings)
@@ -118,9 +120,18 @@ func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
 	default:
 		return nil, err
 	}
-	ascending := c.sections[pod.SectionSymbols].nameRecords(entries, strings)
+	ascending := d.nameRecords(entries, strings)
 	s.makeIndex(ascending, c.opts.exactIndex)
-	return s, nil
+	return s, c.grow(d, s.extra(d.raw), pod.SectionStringTable)
+}
+
+// extra is the memory in bytes that the symbols take besides their section.
+func (s *Symbols) extra(raw []byte) int {
+	n := view.Outside(s.entries, raw) + s.index.Size() + view.Outside(s.spans, raw)
+	if sorted := s.index.Entries(); len(sorted) > 0 && (len(s.entries) == 0 || &sorted[0] != &s.entries[0]) {
+		n += view.Outside(sorted, raw)
+	}
+	return n + s.modules.bounds.Size() + view.Outside(s.modules.names, raw)
 }
 
 // symbolRecords makes records of the decoded section. Behind them are trailing
@@ -134,7 +145,7 @@ func symbolRecords[T any](c *Cache, raw []byte) (recs []T, trailing int, err err
 // nameRecords writes over the index of each symbol's name, and the padding behind
 // it, where the name is and how long. Nothing can fail any more when this
 // is done. It reports whether the records are in ascending order.
-func (s *section) nameRecords(entries []index.Entry, strings *Strings) bool {
+func (s *decoded) nameRecords(entries []index.Entry, strings *Strings) bool {
 	s.recordsMu.Lock()
 	defer s.recordsMu.Unlock()
 	var unsorted atomic.Bool

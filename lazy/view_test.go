@@ -47,7 +47,7 @@ func inside[T any](t *testing.T, c *Cache, id pod.Section, slice []T) {
 	if len(slice) == 0 {
 		return
 	}
-	raw := c.sections[id].raw
+	raw := c.sections[id].state.Load().raw
 	start := reflect.ValueOf(raw).Pointer()
 	at := reflect.ValueOf(slice).Pointer()
 	assert.True(t, start <= at && at < start+uintptr(len(raw)), "%v: a copy", id)

@@ -67,6 +67,9 @@ func New(modules []Module) Map {
 // Len is the number of modules.
 func (m *Map) Len() int { return m.n }
 
+// Size is the memory of the map in bytes.
+func (m *Map) Size() int { return 24*len(m.ranges) + m.starts.Size() }
+
 // At is the index of the module that addr lies in, or [None].
 func (m *Map) At(addr uint64) int {
 	module, _, _ := m.Range(addr)

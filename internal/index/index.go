@@ -76,9 +76,13 @@ func (t *table) bucket(addr uint64) uint64 {
 // Entries is the array.
 func (x *Index) Entries() []Entry { return x.entries }
 
-// Size is the memory of the index in bytes, without that of the hash table.
+// Size is the memory of the index in bytes, with that of its hash table.
 func (x *Index) Size() int {
-	return x.clusters.Size() + len(x.tables)*24 + len(x.bases)*4 + len(x.offs)
+	n := x.clusters.Size() + len(x.tables)*24 + len(x.bases)*4 + len(x.offs)
+	if x.exact != nil {
+		n += x.exact.Size()
+	}
+	return n
 }
 
 // Name is where the name of exactly the address addr is, that of the first entry

@@ -16,6 +16,10 @@ func MakeAligned(n int) []byte { return makeAt(n, 0) }
 // whatever stands in front of it.
 func MakeEndAligned(n int) []byte { return makeAt(n, uintptr(n)) }
 
+// notTiny is a size from which on memory is an object of its own, so that
+// [runtime.AddCleanup] tells when it has gone.
+const notTiny = 32
+
 // makeAt returns n bytes, the one at offset off of which is, or would be, at a
 // multiple of 8.
 func makeAt(n int, off uintptr) []byte {
@@ -25,7 +29,7 @@ func makeAt(n int, off uintptr) []byte {
 	// A Builder takes memory that is not cleared. Large memory that the
 	// collector has freed before would take as long to clear as to decode into.
 	var w strings.Builder
-	w.Grow(n + 7)
+	w.Grow(max(n+7, notTiny))
 	w.WriteByte(0)
 	p := unsafe.StringData(w.String())
 	skip := int(-(uintptr(unsafe.Pointer(p)) + off) % 8)

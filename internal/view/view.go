@@ -51,6 +51,19 @@ func Slice[T any](b []byte) ([]T, error) {
 	return unsafe.Slice((*T)(p), n), nil
 }
 
+// Outside is the number of bytes that recs takes besides b: none where it is a
+// view of b, all where it is a copy.
+func Outside[T any](recs []T, b []byte) int {
+	var zero T
+	n := len(recs) * int(unsafe.Sizeof(zero))
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(recs)))
+	if n == 0 || at >= start && at-start < uintptr(len(b)) {
+		return 0
+	}
+	return n
+}
+
 // Aligned reports whether b starts where a T may lie in memory of this host.
 func Aligned[T any](b []byte) bool {
 	var zero T
