@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // target is the file to be replaced or made.
@@ -68,18 +67,21 @@ func followDangling(path string) (string, error) {
 
 // replace puts c where t says.
 func (t target) replace(ctx context.Context, fsys fileSystem, c *cache) error {
-	tmp, err := t.writeTemp(ctx, fsys, c)
+	t.removeAbandoned()
+	f, tmp, err := t.createTemp(fsys)
+	if err != nil {
+		return err
+	}
+	defer f.LetGo()
+	err = t.writeTemp(ctx, f, c)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = fsys.Rename(tmp, t.path)
+		err = fsys.Rename(ctx, tmp, t.path)
 	}
 	if err != nil {
-		if tmp != "" {
-			err = errors.Join(err, fsys.Remove(tmp))
-		}
-		return err
+		return errors.Join(err, fsys.Remove(tmp))
 	}
 	if err := fsys.SyncDir(t.folder()); err != nil {
 		return fmt.Errorf("the new file is in place, but its folder cannot be synced: %w", err)
@@ -94,14 +96,9 @@ func (t target) folder() string {
 	return cmp.Or(dir, ".")
 }
 
-// writeTemp writes c to a new file in t's folder, syncs and closes it. It
-// returns the file's name, with an error too, unless no file was made.
-func (t target) writeTemp(ctx context.Context, fsys fileSystem, c *cache) (string, error) {
-	f, name, err := t.createTemp(fsys)
-	if err != nil {
-		return "", err
-	}
-	_, err = c.writeTo(ctx, f)
+// writeTemp writes c to the new file f, syncs and closes it.
+func (t target) writeTemp(ctx context.Context, f file, c *cache) error {
+	_, err := c.writeTo(ctx, f)
 	if err == nil && t.exists {
 		// The process's mask has cut what the file was made with.
 		err = f.Chmod(t.perm)
@@ -112,21 +109,20 @@ func (t target) writeTemp(ctx context.Context, fsys fileSystem, c *cache) (strin
 	if closeErr := f.Close(); err == nil {
 		err = closeErr // An error before says more, and the file goes anyway.
 	}
-	return name, err
+	return err
 }
 
 // createTemp makes a file in t's folder under a name that nothing has.
-func (t target) createTemp(fsys fileSystem) (file, string, error) {
+func (t target) createTemp(fsys fileSystem) (f file, name string, err error) {
 	const maxTries = 1000
 	perm := fs.FileMode(0o666)
 	if t.exists {
 		perm = t.perm | 0o200 // Some systems want it to be writable.
 	}
 	dir, base := filepath.Split(t.path)
-	base = strings.ToValidUTF8(base[:min(len(base), 200)], "") // Names end at 255 bytes.
 	for try := 1; ; try++ {
-		name := fmt.Sprintf("%s.%s.%08x.tmp", dir, base, rand.Uint32())
-		f, err := fsys.Create(name, perm)
+		name = dir + tempName(base, rand.Uint32())
+		f, err = fsys.Create(name, perm)
 		if err == nil || !errors.Is(err, fs.ErrExist) || try == maxTries {
 			return f, name, err
 		}

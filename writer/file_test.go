@@ -231,14 +231,17 @@ func (f *faultyFS) Create(name string, perm fs.FileMode) (file, error) {
 		return nil, err
 	}
 	real, err := f.osFS.Create(name, perm)
-	return &faultyFile{real, f}, err
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{real, f}, nil
 }
 
-func (f *faultyFS) Rename(from, to string) error {
+func (f *faultyFS) Rename(ctx context.Context, from, to string) error {
 	if err := f.call("rename"); err != nil {
 		return err
 	}
-	return f.osFS.Rename(from, to)
+	return f.osFS.Rename(ctx, from, to)
 }
 
 func (f *faultyFS) Remove(name string) error { // What undoes a failure does not fail.
@@ -294,7 +297,7 @@ func (f *faultyFile) Close() error {
 // to fail. Each time the old file is whole and nothing else is in the folder.
 func TestEveryOperationFails(t *testing.T) {
 	for _, old := range []string{"", "old"} {
-		for _, cause := range []error{syscall.ENOSPC, io.ErrShortWrite} {
+		for _, cause := range []error{syscall.ENOSPC, syscall.EIO, io.ErrShortWrite} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "a.ztac")
 			failed := map[string]bool{}

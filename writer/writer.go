@@ -42,6 +42,15 @@ func write(w io.Writer, m *trace.Model, opts []Option) (int64, error) {
 // target is replaced and the link stays. What exists and is not a regular file
 // is refused.
 //
+// Readers that have the old file open or mapped keep it, and are in nobody's way. On
+// Windows, where such a file cannot be replaced, it is tried again for two seconds,
+// and then the error says that the file is in use.
+//
+// A writer that is killed leaves its temporary file, .NAME.xxxxxxxx.tmp, in the
+// folder of path. The next WriteFile of the same path removes it; it knows the
+// temporaries of living writers by a lock on them. (On Windows what is left is
+// removed when it is a minute old; where there are no file locks it stays.)
+//
 // Where the folder cannot be synced after the rename, the error says so; the new
 // file is in place then, whole, and may be undone by a crash of the machine.
 //

@@ -38,6 +38,7 @@ var layers = []struct {
 	{"trace", layer{}},
 	{"internal/view", layer{}},
 	{"internal/parallel", layer{}},
+	{"internal/replace", layer{foreign: []string{"golang.org/x/sys/"}}},
 	{"internal/index", layer{own: []string{"internal/parallel", "internal/view"}}},
 	{"internal/bounds", layer{own: []string{"internal/index"}}},
 	{"internal/oodle", layer{own: []string{"pod"}}},
@@ -53,8 +54,14 @@ var layers = []struct {
 		own:     []string{"pod"},
 		foreign: []string{"golang.org/x/exp/mmap", "golang.org/x/sys/"},
 	}},
-	{"lazy", layer{own: []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/index", "internal/parallel", "internal/view"}}},
-	{"writer", layer{own: []string{"pod", "trace", "internal/container", "internal/view", "internal/codec"}}},
+	{"lazy", layer{
+		own:     []string{"mapped", "pod", "trace", "internal/bounds", "internal/container", "internal/index", "internal/parallel", "internal/replace", "internal/view"},
+		foreign: []string{"github.com/fsnotify/fsnotify", "github.com/gofrs/flock"},
+	}},
+	{"writer", layer{
+		own:     []string{"pod", "trace", "internal/container", "internal/view", "internal/codec", "internal/replace"},
+		foreign: []string{"github.com/gofrs/flock"},
+	}},
 	{"convert/", layer{
 		own:     []string{"pod", "trace", "internal/bounds", "internal/view", "internal/codec", "internal/container", "mapped", "lazy", "writer", "convert"},
 		foreign: anything,

@@ -1,6 +1,6 @@
 //go:build unix
 
-package writer
+package replace
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// syncDir syncs a folder. A file system that has no such thing says EINVAL or
+// SyncFolder syncs a folder. A file system that has no such thing says EINVAL or
 // ENOTSUP, and then there is nothing to be done.
-func syncDir(name string) error {
+func SyncFolder(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
 		return err

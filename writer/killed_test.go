@@ -1,0 +1,168 @@
+package writer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// names are those of the two caches that take turns.
+var names = [2]string{"one", "two"}
+
+// rewrites is set, to a path, where the test binary is started to be killed.
+const rewrites = "TRACECACHE_TEST_REWRITES"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(rewrites); path != "" {
+		fmt.Println("started")
+		for i := len(os.Args); ; i++ {
+			if err := WriteFile(path, model(names[i%2])); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// killed runs a program that rewrites path, first with the cache of a name, until it
+// is killed after some time.
+func killed(t *testing.T, path string, first int, after time.Duration) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	if first == 0 {
+		cmd.Args = append(cmd.Args, "an argument, so that there are two")
+	}
+	cmd.Env = append(os.Environ(), rewrites+"="+path)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	if err := cmd.Start(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("an emulated program cannot start itself")
+	} else {
+		require.NoError(t, err)
+	}
+	line := make([]byte, len("started\n"))
+	_, err = out.Read(line)
+	require.NoError(t, err)
+	require.Equal(t, "started\n", string(line))
+	time.Sleep(after)
+	require.NoError(t, cmd.Process.Kill())
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.NotEqual(t, 1, exit.ExitCode(), "it failed by itself")
+}
+
+// A writer that is killed at any moment leaves the old file or the new one, whole.
+// What else it leaves the next writer removes.
+func TestKilled(t *testing.T) {
+	kills := 200
+	if testing.Short() {
+		kills = 20
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.ztac")
+	require.NoError(t, WriteFile(path, model("one")))
+	one, two := contents(t, "one"), contents(t, "two")
+	seen, left := map[string]int{}, 0
+	for i := range kills {
+		killed(t, path, i%2, rand.N(25*time.Millisecond))
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		switch {
+		case bytes.Equal(got, one):
+			seen["one"]++
+		case bytes.Equal(got, two):
+			seen["two"]++
+		default:
+			require.Fail(t, "the file is neither the old one nor the new one")
+		}
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		left += len(entries) - 1
+		require.LessOrEqual(t, len(entries), 2, "what the one before left is still there")
+	}
+	t.Logf("%v, %d left a temporary", seen, left)
+	if !testing.Short() {
+		assert.Len(t, seen, 2)
+		assert.Positive(t, left)
+	}
+	if runtime.GOOS != "windows" { // where it must be a minute old
+		require.NoError(t, WriteFile(path, model("two")))
+		requireFolder(t, dir, "a.ztac")
+	}
+}
+
+// Only what is a temporary of this very name, and of no living writer, is removed.
+func TestAbandoned(t *testing.T) {
+	if openProtects {
+		t.Skip("what is new is left alone")
+	}
+	for _, base := range []string{"a.ztac", "a[b]*?.ztac", ".ztac", strings.Repeat("é", 110)} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, base)
+		touch := func(name string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600))
+		}
+		others := []string{
+			".b" + base[:min(len(base), 200)] + ".01234567.tmp", base[:min(len(base), 200)] + ".01234567.tmp",
+			tempPrefix(base) + "0123456.tmp", tempPrefix(base) + "012345678.tmp", tempPrefix(base) + "0123456G.tmp",
+			tempPrefix(base) + "01234567.tmp.x", tempPrefix(base) + "ABCDEF01.tmp", ".a.ztac.x.01234567.tmp",
+		}
+		for _, name := range others {
+			touch(name)
+		}
+		touch(tempName(base, 0xabc))
+		touch(tempName(base, 0xffffffff))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, tempName(base, 5)), 0o700))
+		living, err := osFS{}.Create(filepath.Join(dir, tempName(base, 7)), 0o600)
+		require.NoError(t, err)
+		require.NoError(t, living.Close(), "it is closed, and about to be renamed")
+
+		require.NoError(t, WriteFile(path, model("one")))
+		want := append(others, base, tempName(base, 5), tempName(base, 7))
+		requireFolder(t, dir, want...)
+		living.LetGo()
+		require.NoError(t, WriteFile(path, model("one")))
+		requireFolder(t, dir, want[:len(want)-1]...)
+	}
+}
+
+// Writers of one path in their dozens: each finishes, and nothing is taken from
+// another.
+func TestManyWriters(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.ztac")
+	errs := make(chan error)
+	const writers, rounds = 8, 10
+	for i := range writers {
+		go func() {
+			for range rounds {
+				errs <- WriteFile(path, model(names[i%2]))
+			}
+		}()
+	}
+	for range writers * rounds {
+		require.NoError(t, <-errs)
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if !bytes.Equal(contents(t, "one"), got) {
+		requireFile(t, path, "two")
+	}
+	requireFolder(t, dir, "a.ztac")
+}

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package writer
-
-// syncDir does nothing: these systems sync no folders.
-func syncDir(string) error { return nil }
