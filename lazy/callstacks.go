@@ -77,11 +77,13 @@ func (c *Cache) loadCallstacks(ctx context.Context) (*Callstacks, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.parseCallstacks(d.raw)
-	if err != nil {
-		return nil, err
-	}
-	return s, c.grow(d, view.Outside(s.headers, d.raw)+view.Outside(s.frames, d.raw)+view.Outside(s.byID, d.raw))
+	return parsed(c, d, func() (*Callstacks, int, error) {
+		s, err := c.parseCallstacks(d.raw)
+		if err != nil {
+			return nil, 0, err
+		}
+		return s, view.Outside(s.headers, d.raw) + view.Outside(s.frames, d.raw) + view.Outside(s.byID, d.raw), nil
+	})
 }
 
 // parseCallstacks makes callstacks of the decoded section.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -21,7 +22,12 @@ import (
 	"example.com/tracecache/writer"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(buildsAndWaits); path != "" {
+		buildAsChild(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // countingReader counts the bytes read from each place, and can hold reads up.
 type countingReader struct {

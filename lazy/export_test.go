@@ -2,6 +2,8 @@ package lazy
 
 import (
 	"context"
+	"io/fs"
+	"os"
 
 	"example.com/tracecache/pod"
 )
@@ -44,6 +46,21 @@ func (c *Cache) Mark(id pod.Section, by byte) (at []int) {
 	}
 	return at
 }
+
+// CountStats counts the looks that Refresh takes at the file.
+func (f *Follower) CountStats() *int {
+	n := new(int)
+	f.stat = func(path string) (fs.FileInfo, error) { *n++; return os.Stat(path) }
+	return n
+}
+
+// Poll is Run where the system does not tell.
+func (f *Follower) Poll(ctx context.Context, onChange func(*Cache, error)) error {
+	return f.run(ctx, nil, onChange)
+}
+
+// OpenCopy opens a file as a follower does on Windows.
+func OpenCopy(path string, opts ...Option) (*Cache, error) { return openCopy(path, opts) }
 
 // SetNamed does as a load that has written names over the records and is about to
 // hand the symbols out.

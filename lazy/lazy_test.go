@@ -21,6 +21,9 @@ var opens = map[string]func(t testing.TB, name string, opts ...lazy.Option) (*la
 	"mapped": func(t testing.TB, name string, opts ...lazy.Option) (*lazy.Cache, error) {
 		return lazy.Open(filepath.Join(foreignDir, name+".ztac"), opts...)
 	},
+	"copy": func(t testing.TB, name string, opts ...lazy.Option) (*lazy.Cache, error) {
+		return lazy.OpenCopy(filepath.Join(foreignDir, name+".ztac"), opts...)
+	},
 	"bytes": func(t testing.TB, name string, opts ...lazy.Option) (*lazy.Cache, error) {
 		return lazy.OpenBytes(readForeign(t, name), opts...)
 	},

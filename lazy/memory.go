@@ -22,7 +22,6 @@ type memoryRecords struct {
 	callstackStats []pod.CallstackAllocStat
 	churnStats     []pod.CallstackChurnStat
 	trailing       int // bytes behind the last list
-	extra          int // bytes of records that are not views of the section
 }
 
 // Memory returns the Memory section, loading it and the string table on first
@@ -77,18 +76,14 @@ func (c *Cache) loadMemoryRecords(ctx context.Context) (*memoryRecords, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.parseMemory(d.raw)
-	if err != nil {
-		return nil, err
-	}
-	return m, c.grow(d, m.extra)
+	return parsed(c, d, func() (*memoryRecords, int, error) { return c.parseMemory(d.raw) })
 }
 
 // parseMemory makes records of the decoded section, once: the long list whose
-// alignment is off is moved in raw.
-func (c *Cache) parseMemory(raw []byte) (*memoryRecords, error) {
+// alignment is off is moved in raw. They take extra bytes beside it.
+func (c *Cache) parseMemory(raw []byte) (m *memoryRecords, extra int, err error) {
 	p := payload{file: c.file, id: pod.SectionMemory, raw: raw}
-	m := &memoryRecords{
+	m = &memoryRecords{
 		summary:        record[pod.AllocSummary](&p, pod.AllocSummarySize, "allocation summary"),
 		heaps:          list[pod.HeapInfo](&p, pod.HeapInfoSize, "heaps"),
 		heapStats:      list[pod.HeapStat](&p, pod.HeapStatSize, "heap stats"),
@@ -96,8 +91,8 @@ func (c *Cache) parseMemory(raw []byte) (*memoryRecords, error) {
 		churnStats:     list[pod.CallstackChurnStat](&p, pod.CallstackChurnStatSize, "churn stats"),
 	}
 	if p.err != nil {
-		return nil, p.err
+		return nil, 0, p.err
 	}
-	m.trailing, m.extra = len(raw)-p.off, p.extra
-	return m, nil
+	m.trailing = len(raw) - p.off
+	return m, p.extra, nil
 }

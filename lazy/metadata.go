@@ -25,7 +25,6 @@ type metadataRecords struct {
 	eventTypeCounts []pod.EventTypeCount
 	scopeStats      []pod.CPUScopeStat
 	trailing        int // bytes behind the last list
-	extra           int // bytes of records that are not views of the section
 }
 
 // namesOf is the string table, or the error that it failed with, for a section
@@ -127,17 +126,14 @@ func (c *Cache) loadMetadataRecords(ctx context.Context) (*metadataRecords, erro
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.parseMetadata(d.raw)
-	if err != nil {
-		return nil, err
-	}
-	return m, c.grow(d, m.extra)
+	return parsed(c, d, func() (*metadataRecords, int, error) { return c.parseMetadata(d.raw) })
 }
 
-// parseMetadata makes records of the decoded section.
-func (c *Cache) parseMetadata(raw []byte) (*metadataRecords, error) {
+// parseMetadata makes records of the decoded section, which take extra bytes beside
+// it.
+func (c *Cache) parseMetadata(raw []byte) (m *metadataRecords, extra int, err error) {
 	p := payload{file: c.file, id: pod.SectionMetadata, raw: raw}
-	m := &metadataRecords{
+	m = &metadataRecords{
 		record:   record[pod.Metadata](&p, pod.MetadataSize, "metadata record"),
 		threads:  list[pod.ThreadInfo](&p, pod.ThreadInfoSize, "threads"),
 		channels: list[pod.ChannelInfo](&p, pod.ChannelInfoSize, "channels"),
@@ -151,8 +147,8 @@ func (c *Cache) parseMetadata(raw []byte) (*metadataRecords, error) {
 	m.eventTypeCounts = list[pod.EventTypeCount](&p, pod.EventTypeCountSize, "event type counts")
 	m.scopeStats = list[pod.CPUScopeStat](&p, pod.CPUScopeStatSize, "scope stats")
 	if p.err != nil {
-		return nil, p.err
+		return nil, 0, p.err
 	}
-	m.trailing, m.extra = len(raw)-p.off, p.extra
-	return m, nil
+	m.trailing = len(raw) - p.off
+	return m, p.extra, nil
 }

@@ -28,11 +28,16 @@ func (c *Cache) Release(ids ...pod.Section) {
 }
 
 // drop makes the cache refer to nothing of a section, and reports whether it did.
-// The budget is locked.
+// The budget is locked, so that who starts a load meanwhile waits before it makes
+// room. The state goes before what was made of it: a load that finds a state finds
+// with it what was made.
 func (c *Cache) drop(id pod.Section) bool {
+	if id == pod.SectionStringTable {
+		c.drop(pod.SectionSymbols)
+	}
+	d := c.sections[id].state.Swap(nil)
 	switch id {
 	case pod.SectionStringTable:
-		c.drop(pod.SectionSymbols)
 		c.strings.drop()
 		c.metadata.drop()
 		c.memory.drop()
@@ -48,7 +53,6 @@ func (c *Cache) drop(id pod.Section) bool {
 	case pod.SectionSymbols:
 		c.symbols.drop()
 	}
-	d := c.sections[id].state.Swap(nil)
 	if d == nil {
 		return false
 	}
@@ -138,9 +142,25 @@ func (c *Cache) admitLocked(all []pod.Section) (states [pod.SectionCount]*decode
 	return states, dropped, nil
 }
 
-// grow counts memory that a decoded section takes beyond its bytes. It fails where
-// the section with it, and with others, is larger than the budget: it is then not
-// kept, and not loaded a second time to find this out.
+// parsed is what parse makes of a section that is decoded, made once: some of it is
+// made in place. parse says how many bytes it takes beside those of the section. Where
+// the section with these, and with other sections, is larger than the budget the
+// error says so; it is then not kept, and not loaded a second time to find this out.
+func parsed[T any](c *Cache, d *decoded, parse func() (v *T, extra int, err error), with ...pod.Section) (*T, error) {
+	d.parseMu.Lock()
+	defer d.parseMu.Unlock()
+	if v, ok := d.parsed.(*T); ok {
+		return v, nil
+	}
+	v, extra, err := parse()
+	if err != nil {
+		return nil, err
+	}
+	d.parsed = v
+	return v, c.grow(d, extra, with...)
+}
+
+// grow counts memory that a decoded section takes beyond its bytes.
 func (c *Cache) grow(d *decoded, bytes int, with ...pod.Section) error {
 	b := c.account.budget
 	b.mu.Lock()

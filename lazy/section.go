@@ -51,6 +51,9 @@ type decoded struct {
 	blocks []block
 	whole  atomic.Bool // all of it is decoded and checked
 
+	parseMu sync.Mutex
+	parsed  any // what was made of the whole section
+
 	recordsMu sync.RWMutex // held to write over decoded records, or to read them before
 	named     bool         // names have been written over the records, and these are no longer as stored
 }

@@ -70,14 +70,16 @@ func (c *Cache) loadStrings(ctx context.Context) (*Strings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.parseStrings(d.raw)
-	if err != nil {
-		return nil, err
-	}
-	if d.nulsFrom(len(d.raw)-len(s.packed)) != len(s.offsets) || !s.isPacked() {
-		s.lens = s.findLens()
-	}
-	return s, c.grow(d, view.Outside(s.offsets, d.raw)+view.Outside(s.lens, d.raw))
+	return parsed(c, d, func() (*Strings, int, error) {
+		s, err := c.parseStrings(d.raw)
+		if err != nil {
+			return nil, 0, err
+		}
+		if d.nulsFrom(len(d.raw)-len(s.packed)) != len(s.offsets) || !s.isPacked() {
+			s.lens = s.findLens()
+		}
+		return s, view.Outside(s.offsets, d.raw) + view.Outside(s.lens, d.raw), nil
+	})
 }
 
 // maxPacked is how many bytes of strings 32-bit offsets can reach.

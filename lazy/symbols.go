@@ -102,15 +102,11 @@ func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, _, err := symbolRecords[index.Entry](c, d.raw)
-	if err != nil {
-		return nil, err
-	}
 	strings, err := get(c, ctx, &c.strings, (*Cache).loadStrings)
 	if err != nil {
 		return nil, err
 	}
-	s := &Symbols{entries: entries, text: view.String(strings.packed)}
+	s := &Symbols{text: view.String(strings.packed)}
 	records, err := get(c, ctx, &c.records, (*Cache).loadMetadataRecords)
 	switch {
 	case err == nil:
@@ -120,9 +116,15 @@ func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
 	default:
 		return nil, err
 	}
-	ascending := d.nameRecords(entries, strings)
-	s.makeIndex(ascending, c.opts.exactIndex)
-	return s, c.grow(d, s.extra(d.raw), pod.SectionStringTable)
+	return parsed(c, d, func() (_ *Symbols, extra int, err error) {
+		s.entries, _, err = symbolRecords[index.Entry](c, d.raw)
+		if err != nil {
+			return nil, 0, err
+		}
+		ascending := d.nameRecords(s.entries, strings)
+		s.makeIndex(ascending, c.opts.exactIndex)
+		return s, s.extra(d.raw), nil
+	}, pod.SectionStringTable)
 }
 
 // extra is the memory in bytes that the symbols take besides their section.

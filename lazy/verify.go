@@ -190,7 +190,7 @@ func (v *verifier) stringTable(raw []byte) error {
 }
 
 func (v *verifier) metadata(raw []byte) error {
-	m, err := v.c.parseMetadata(raw)
+	m, _, err := v.c.parseMetadata(raw)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (v *verifier) metadata(raw []byte) error {
 }
 
 func (v *verifier) memory(raw []byte) error {
-	m, err := v.c.parseMemory(raw)
+	m, _, err := v.c.parseMemory(raw)
 	if err != nil {
 		return err
 	}

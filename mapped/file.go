@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +16,7 @@ import (
 type File struct {
 	path   string
 	size   int64
+	info   fs.FileInfo // of the file that was opened; nil for bytes and readers
 	header pod.FileHeader
 	dir    pod.Directory
 	bad    [pod.SectionCount]error // why a section has no usable place
@@ -40,18 +42,18 @@ type source interface {
 // this is kept until the File goes. Errors are those of [Open], except that there
 // is no file to be missing.
 func NewReader(r io.ReaderAt, size int64) (*File, error) {
-	return open("", size, newAheadSource(r, size))
+	return open("", size, nil, newAheadSource(r, size))
 }
 
 // OpenBytes opens the cache that b holds. b must not change while the File is
 // in use.
 func OpenBytes(b []byte) (*File, error) {
-	return open("", int64(len(b)), readerSource{bytes.NewReader(b)})
+	return open("", int64(len(b)), nil, readerSource{bytes.NewReader(b)})
 }
 
 // open checks header and directory. It closes src on failure.
-func open(path string, size int64, src source) (*File, error) {
-	f := &File{path: path, size: size, src: src}
+func open(path string, size int64, info fs.FileInfo, src source) (*File, error) {
+	f := &File{path: path, size: size, info: info, src: src}
 	f.refs.Store(1)
 	if err := f.readHeader(); err != nil {
 		_ = f.Close() // nothing was written; the error of the bytes is the one to tell
@@ -109,6 +111,10 @@ func (f *File) Path() string { return f.path }
 
 // Size is the file's size in bytes when it was opened.
 func (f *File) Size() int64 { return f.size }
+
+// Info is what the system said of the file when it was opened; nil for bytes and
+// readers.
+func (f *File) Info() fs.FileInfo { return f.info }
 
 // Header is the file header.
 func (f *File) Header() pod.FileHeader { return f.header }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"runtime"
 
@@ -18,24 +20,64 @@ import (
 // [pod.ErrTruncated], [pod.ErrCorrupt] or [pod.ErrIO], or an [fs.PathError]
 // where the file cannot be opened.
 func Open(path string) (*File, error) {
+	file, fi, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return open(path, fi.Size(), fi, newSource(path, file, fi))
+}
+
+// maxCopy is the size of the largest file that is read into memory: 4 GiB, and 512
+// MiB on a 32-bit host.
+const maxCopy = 512 << 20 << (3 * (math.MaxUint >> 63))
+
+// OpenCopy is [Open] for a file that must not be held open: all of it is read into
+// memory and closed. One of more than 4 GiB, or 512 MiB on a 32-bit host, fails with
+// [pod.ErrTooLarge].
+func OpenCopy(path string) (*File, error) {
+	file, fi, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readAll(file, fi.Size())
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, &pod.Error{Path: path, Section: pod.SectionNone, Err: err}
+	}
+	return open(path, int64(len(b)), fi, readerSource{bytes.NewReader(b)})
+}
+
+// readAll reads a file of size bytes, which may be shorter by now.
+func readAll(file *os.File, size int64) ([]byte, error) {
+	if size > maxCopy {
+		return nil, fmt.Errorf("%w: a file of %d bytes, at most %d are read into memory", pod.ErrTooLarge, size, int64(maxCopy))
+	}
+	b := make([]byte, size)
+	n, err := io.ReadFull(file, b)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("%w: %w", pod.ErrIO, err)
+	}
+	return b[:n], nil
+}
+
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	// A pipe would block in open(2), so what path names is looked at first.
 	if fi, err := os.Stat(path); err != nil {
-		return nil, err
+		return nil, nil, err
 	} else if !fi.Mode().IsRegular() {
-		return nil, notRegular(path, fi)
+		return nil, nil, notRegular(path, fi)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fi, err := file.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
 		err = notRegular(path, fi)
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, nil, errors.Join(err, file.Close())
 	}
-	return open(path, fi.Size(), newSource(path, file, fi))
+	return file, fi, nil
 }
 
 func notRegular(path string, fi fs.FileInfo) error {

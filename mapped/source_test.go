@@ -27,7 +27,7 @@ func TestPlainReads(t *testing.T) {
 
 	file, err := os.Open(path)
 	require.NoError(t, err)
-	f, err := open(path, int64(len(b)), fileSource{file})
+	f, err := open(path, int64(len(b)), nil, fileSource{file})
 	require.NoError(t, err)
 	assert.False(t, f.Mapped())
 	s, err := f.Section(pod.SectionMemory)

@@ -19,8 +19,22 @@ type target struct {
 }
 
 // findTarget follows path to the regular file that it names, or to where one
-// will be made.
+// will be made. Others may make and remove files at path meanwhile.
 func findTarget(path string) (target, error) {
+	const maxTries = 100
+	for try := 1; ; try++ {
+		t, err := findTargetOnce(path)
+		changed := errors.Is(err, errAppeared) || t.exists && errors.Is(err, fs.ErrNotExist)
+		if !changed || try == maxTries {
+			return t, err
+		}
+	}
+}
+
+// errAppeared says that there is a file where none was a moment ago.
+var errAppeared = errors.New("a file appeared meanwhile")
+
+func findTargetOnce(path string) (target, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
@@ -48,7 +62,7 @@ func followDangling(path string) (string, error) {
 			return "", err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
-			return "", fmt.Errorf("%s: a file appeared meanwhile", path)
+			return "", fmt.Errorf("%s: %w", path, errAppeared)
 		}
 		link, err := os.Readlink(path)
 		if err != nil {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/tracecache/trace"
 )
 
 // names are those of the two caches that take turns.
@@ -165,4 +167,27 @@ func TestManyWriters(t *testing.T) {
 		requireFile(t, path, "two")
 	}
 	requireFolder(t, dir, "a.ztac")
+}
+
+// A file that others remove and make at any moment is written all the same.
+func TestFileComesAndGoes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ztac")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.Remove(path)
+				_ = os.WriteFile(path, nil, 0o600)
+			}
+		}
+	}()
+	for range 300 {
+		assert.NoError(t, WriteFile(path, &trace.Model{}))
+	}
+	close(stop)
+	<-stopped
 }

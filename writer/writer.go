@@ -35,8 +35,7 @@ func write(w io.Writer, m *trace.Model, opts []Option) (int64, error) {
 // WriteFile writes a cache of m to the file path, which appears whole or not at
 // all: the cache is written under another name in the same folder, synced, and
 // renamed. On any failure, and when the context is done, a file that was there
-// before stays as it was and nothing is left behind. A program that is killed
-// can leave a file named ".NAME.*.tmp".
+// before stays as it was and nothing is left behind.
 //
 // An existing file's permissions are kept. Where path is a symbolic link, its
 // target is replaced and the link stays. What exists and is not a regular file

@@ -61,6 +61,9 @@ func (b *Buffer) SetChecksums(sums []uint32) error {
 	return nil
 }
 
+// HasChecksums reports whether blocks are checked before they are decoded.
+func (b *Buffer) HasChecksums() bool { return b.sums != nil }
+
 // shortHashSize is how many bytes of the hash some writers keep; the others are
 // zero then.
 const shortHashSize = 20

@@ -44,6 +44,19 @@ func (b *Buffer) DecodeBlock(i int, dst []byte) error {
 	return nil
 }
 
+// CheckBlock reads the stored bytes of block i and compares them with their
+// CRC-32C, where checksums are set, without decompressing them. Errors are those of
+// [Buffer.DecodeBlock].
+func (b *Buffer) CheckBlock(i int) error {
+	off, stored := b.StoredRange(i)
+	buf := getStored(int(stored))
+	defer putStored(buf)
+	if err := readAt(b.r, *buf, off); err != nil {
+		return err
+	}
+	return b.checkSum(i, *buf)
+}
+
 // checkSum compares the stored bytes of block i with their checksum, if one is
 // known.
 func (b *Buffer) checkSum(i int, stored []byte) error {
