@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,7 @@ func (c *Cache) Fresh(source string) error {
 	if c.closed.Load() {
 		return ErrClosed
 	}
+	defer runtime.KeepAlive(c) // whose file is closed when it goes
 	return c.file.Fresh(source)
 }
 
@@ -211,6 +213,7 @@ func (c *Cache) Info(id pod.Section) (SectionInfo, error) {
 	if c.closed.Load() {
 		return SectionInfo{}, ErrClosed
 	}
+	defer runtime.KeepAlive(c)
 	if id >= pod.SectionCount {
 		return SectionInfo{}, &pod.Error{Path: c.file.Path(), Section: id, Err: ErrNotFound}
 	}

@@ -82,6 +82,11 @@ func (c *Cache) loadCallstacks(ctx context.Context) (*Callstacks, error) {
 		if err != nil {
 			return nil, 0, err
 		}
+		if s.trailing != 0 {
+			if err := d.doubt(); err != nil {
+				return nil, 0, err
+			}
+		}
 		return s, view.Outside(s.headers, d.raw) + view.Outside(s.frames, d.raw) + view.Outside(s.byID, d.raw), nil
 	})
 }

@@ -43,12 +43,14 @@
 // compared and decoded is one private copy of it, read once: bytes that differ from
 // those written, or are changed in the file after Open, are an error and never an
 // answer. In a file without checksum tables, as other writers make them, only the
-// header of each section and the structure of what is decoded are checked. Changed
-// bytes that still decode then give wrong answers: a wrong name or count, though
-// never a panic and never memory of anything else. [Cache.Verify] and
-// [WithHashCheck] find them, by the hash of each section; a plain load does not look
-// at it. The size and time of the source in the file header are covered by nothing;
-// where they are changed the cache is stale.
+// header of each section and the structure of what is decoded are checked, and the
+// hash of a section where its lists could have been shifted: of Metadata and Memory,
+// and of the others where a count does not fit what it counts. A changed byte of a
+// string, an address, an offset, an index or a number then gives a wrong answer,
+// though never a panic and never memory of anything else. [Cache.Verify] and
+// [WithHashCheck] find it, by the hash of every section. The size and time of the
+// source in the file header are covered by nothing; where they are changed the cache
+// is stale.
 //
 // # Memory
 //

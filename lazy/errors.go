@@ -38,6 +38,10 @@ func final(err error) bool {
 	return true
 }
 
+// lasting reports whether err will be the same next time in this cache: it is final,
+// or what it says does not fit in the budget.
+func lasting(err error) bool { return final(err) || errors.As(err, new(*budgetError)) }
+
 // faultOf is the section that a final error is of.
 func faultOf(err error) (id pod.Section, ok bool) {
 	var e *pod.Error

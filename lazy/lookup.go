@@ -141,7 +141,7 @@ func (c *Cache) partialLookup(pc uint64, nameOnly bool) (Symbol, Reason, error) 
 	switch {
 	case err == nil:
 		modules.bounds = b.bounds
-	case final(err):
+	case lasting(err):
 		modules.err = err
 	default:
 		return Symbol{}, 0, err
@@ -194,6 +194,9 @@ func (c *Cache) floor(pc uint64) (floorEntries, Reason, error) {
 	n, list := p.counted(d, pod.SymbolEntrySize, "symbols")
 	if p.err != nil {
 		return floorEntries{}, 0, p.err
+	}
+	if p.off < len(p.raw) && !d.buf.HasChecksums() {
+		return floorEntries{}, 0, errWhole // bytes that the count does not account for
 	}
 	if n == 0 {
 		return floorEntries{}, NoSymbols, nil

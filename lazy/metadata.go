@@ -73,6 +73,11 @@ func (m *Metadata) Session() (trace.Session, error) {
 	if err != nil {
 		return trace.Session{}, err
 	}
+	return m.session(s), nil
+}
+
+// session is the session, with names of s.
+func (m *metadataRecords) session(s *Strings) trace.Session {
 	r := &m.record
 	return trace.Session{
 		Platform:          s.name(r.SessionPlatform),
@@ -84,7 +89,7 @@ func (m *Metadata) Session() (trace.Session, error) {
 		Changelist:        r.SessionChangelist,
 		ConfigurationType: r.SessionConfigType,
 		HasSession:        r.SessionHasSession != 0,
-	}, nil
+	}
 }
 
 func (m *metadataRecords) imageID(mod pod.ModuleInfo) []byte {
@@ -109,11 +114,11 @@ func (c *Cache) loadMetadata(ctx context.Context) (*Metadata, error) {
 	return &Metadata{*recs, names}, nil
 }
 
-// namesFor loads the string table for a section that is of use without. Its
-// error is one of the moment.
+// namesFor loads the string table for a section that is of use without, where it is
+// damaged or does not fit in the budget. Its error is one of the moment.
 func (c *Cache) namesFor(ctx context.Context) (namesOf, error) {
 	s, err := get(c, ctx, &c.strings, (*Cache).loadStrings)
-	if err != nil && !final(err) {
+	if err != nil && !lasting(err) {
 		return namesOf{}, err
 	}
 	return namesOf{s, err}, nil

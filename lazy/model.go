@@ -57,9 +57,25 @@ func (c *Cache) ModelOf(ids ...pod.Section) (*trace.Model, error) {
 func (c *Cache) addTo(m *trace.Model, id pod.Section) error {
 	switch id {
 	case pod.SectionMetadata:
-		return c.addMetadata(m)
+		md, err := c.Metadata()
+		if err != nil {
+			return err
+		}
+		names, err := md.Names()
+		if err != nil {
+			return err
+		}
+		addMetadata(m, md, names)
 	case pod.SectionMemory:
-		return c.addMemory(m)
+		mem, err := c.Memory()
+		if err != nil {
+			return err
+		}
+		names, err := mem.Names()
+		if err != nil {
+			return err
+		}
+		addMemory(m, mem, names)
 	case pod.SectionCallstacks:
 		return c.addCallstacks(m)
 	case pod.SectionSymbols:
@@ -80,18 +96,8 @@ func each[R, T any](recs []R, conv func(*R) T) []T {
 	return list
 }
 
-func (c *Cache) addMetadata(m *trace.Model) error {
-	md, err := c.Metadata()
-	if err != nil {
-		return err
-	}
-	s, err := md.Names()
-	if err != nil {
-		return err
-	}
-	if m.Session, err = md.Session(); err != nil {
-		return err
-	}
+func addMetadata(m *trace.Model, md *Metadata, s *Strings) {
+	m.Session = md.session(s)
 	r := md.Record()
 	m.FileSize, m.TotalEvents, m.ParseTimeMs = r.FileSize, r.TotalEvents, r.ParseTimeMs
 	m.TraceStartUs, m.TraceEndUs = r.TraceStartUs, r.TraceEndUs
@@ -119,18 +125,9 @@ func (c *Cache) addMetadata(m *trace.Model) error {
 			Count: st.Count, MeanUs: st.MeanUs, StdDevUs: st.StdDevUs,
 		}
 	})
-	return nil
 }
 
-func (c *Cache) addMemory(m *trace.Model) error {
-	mem, err := c.Memory()
-	if err != nil {
-		return err
-	}
-	s, err := mem.Names()
-	if err != nil {
-		return err
-	}
+func addMemory(m *trace.Model, mem *Memory, s *Strings) {
 	sum := mem.Summary()
 	m.AllocSummary = trace.AllocSummary{
 		HasMemoryData: sum.HasMemoryData != 0, PeakTimeUs: sum.PeakTimeUs,
@@ -160,7 +157,6 @@ func (c *Cache) addMemory(m *trace.Model) error {
 			TotalAllocs: st.TotalAllocs, TotalBytes: st.TotalBytes, MeanDistance: st.MeanDistance,
 		}
 	})
-	return nil
 }
 
 func (c *Cache) addCallstacks(m *trace.Model) error {

@@ -92,6 +92,11 @@ func (c *Cache) name(i pod.StringIndex) (string, error) {
 	if p.err != nil || uint64(i) >= uint64(n) {
 		return "", p.err
 	}
+	if !d.buf.HasChecksums() {
+		if err := d.fits(offsets, p.off); err != nil {
+			return "", err
+		}
+	}
 	at := int(i) * pod.StringOffsetSize
 	if err := d.need(pod.CountSize+at, pod.StringOffsetSize); err != nil {
 		return "", err
@@ -112,6 +117,35 @@ func (c *Cache) name(i pod.StringIndex) (string, error) {
 		}
 	}
 	return d.text(start)
+}
+
+// fits sees that the last string of the table ends where the section does, which a
+// changed count would not let it do. It decodes the blocks that this takes, and looks
+// once.
+func (d *decoded) fits(offsets []byte, start int) error {
+	if d.fitting.Load() {
+		return nil
+	}
+	first, last := offsets[:pod.StringOffsetSize], offsets[len(offsets)-pod.StringOffsetSize:]
+	for _, at := range []int{pod.CountSize, start - pod.StringOffsetSize} {
+		if err := d.need(at, pod.StringOffsetSize); err != nil {
+			return err
+		}
+	}
+	size := uint64(len(d.raw) - start)
+	off := uint64(binary.LittleEndian.Uint32(last))
+	if binary.LittleEndian.Uint32(first) != 0 || off >= size || size-off > longName {
+		return errWhole
+	}
+	from := max(start, start+int(off)-1) // with the NUL of the one before
+	if err := d.need(from, len(d.raw)-from); err != nil {
+		return err
+	}
+	if off > 0 && d.raw[from] != 0 || bytes.IndexByte(d.raw[start+int(off):], 0) != int(size-off)-1 {
+		return errWhole
+	}
+	d.fitting.Store(true)
+	return nil
 }
 
 // longName is how far a name is followed for each look-up anew.
@@ -145,7 +179,7 @@ type moduleBounds struct {
 }
 
 // loadBounds makes the bounds of the blocks of Metadata that list the modules. A
-// section of one block is checked whole.
+// section of one block, or without checksums, is checked whole.
 func (c *Cache) loadBounds(ctx context.Context) (*moduleBounds, error) {
 	c.pin(pod.SectionMetadata)
 	defer c.unpin(pod.SectionMetadata)
@@ -154,7 +188,7 @@ func (c *Cache) loadBounds(ctx context.Context) (*moduleBounds, error) {
 		return nil, err
 	}
 	var modules []pod.ModuleInfo
-	if len(d.blocks) <= 1 {
+	if len(d.blocks) <= 1 || !d.buf.HasChecksums() {
 		records, err := get(c, ctx, &c.records, (*Cache).loadMetadataRecords)
 		if err != nil {
 			return nil, err

@@ -363,14 +363,16 @@ func TestBudgetOfManyCaches(t *testing.T) {
 	}
 	wg.Wait()
 	assert.LessOrEqual(t, budget.Stats().Resident, limit, "nothing is being loaded")
-	var sum, released int64
-	for _, c := range all {
-		st := c.Stats()
-		sum += st.Resident
-		released += st.Released
-	}
-	assert.Equal(t, budget.Stats().Resident, sum)
-	assert.Equal(t, budget.Stats().Released, released)
+	eventually(t, func() bool { // the collector may come in between
+		var resident, released int64
+		for _, c := range all {
+			st := c.Stats()
+			resident += st.Resident
+			released += st.Released
+		}
+		st := budget.Stats()
+		return st.Resident == resident && st.Released == released
+	}, "the sums of the caches are the budget's")
 	for _, c := range all {
 		require.NoError(t, c.Close())
 	}

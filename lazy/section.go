@@ -55,6 +55,7 @@ type decoded struct {
 	parsed  any // what was made of the whole section
 
 	recordsMu sync.RWMutex // held to write over decoded records, or to read them before
+	fitting   atomic.Bool  // of the string table: its count was seen to fit
 	named     bool         // names have been written over the records, and these are no longer as stored
 }
 
@@ -122,13 +123,26 @@ func (d *decoded) load(ctx context.Context) error {
 	if err := d.decodeAll(ctx); err != nil {
 		return err
 	}
-	if d.opts.hashCheck {
-		if err := d.buf.CheckHash(d.raw); err != nil {
-			return locate(d.file, d.id, d.base, err)
+	if d.opts.hashCheck || d.id == pod.SectionMetadata || d.id == pod.SectionMemory {
+		if err := d.doubt(); err != nil {
+			return err
 		}
 	}
 	d.whole.Store(true)
 	d.loads.Add(1)
+	return nil
+}
+
+// doubt compares the section with its hash, where nothing else tells that its bytes
+// are those written. It is for what a changed count would shift: the lists of Metadata
+// and Memory always, the others where what a count says does not fit.
+func (d *decoded) doubt() error {
+	if !d.opts.hashCheck && (d.buf.HasChecksums() || !d.buf.HasHash()) {
+		return nil
+	}
+	if err := d.buf.CheckHash(d.raw); err != nil {
+		return locate(d.file, d.id, d.base, err)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package lazy
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"example.com/tracecache/internal/view"
 	"example.com/tracecache/pod"
@@ -10,9 +11,10 @@ import (
 
 // sound reads every stored byte once and compares it with its checksum. Nothing is
 // decompressed or kept, except that a section without checksums is decompressed, for
-// its hash. Sections by a method that is not supported are left out: they are not
+// its hash, if it has one. Sections by a method that is not supported are left out: they are not
 // damaged for all that is known. Rules that [Cache.Verify] knows are not checked.
 func (c *Cache) sound(ctx context.Context) error {
+	defer runtime.KeepAlive(c) // whose file is closed when it goes
 	for _, id := range pod.Sections {
 		if err := c.soundSection(ctx, id); err != nil && !errors.Is(err, ErrUnsupported) {
 			return err
@@ -44,7 +46,7 @@ func (c *Cache) soundSection(ctx context.Context, id pod.Section) error {
 			return locate(c.file, id, base, err)
 		}
 	}
-	if !buf.HasChecksums() {
+	if !buf.HasChecksums() && buf.HasHash() {
 		err = buf.CheckHash(raw)
 	}
 	if err != nil {

@@ -76,6 +76,9 @@ func (c *Cache) loadStrings(ctx context.Context) (*Strings, error) {
 			return nil, 0, err
 		}
 		if d.nulsFrom(len(d.raw)-len(s.packed)) != len(s.offsets) || !s.isPacked() {
+			if err := d.doubt(); err != nil {
+				return nil, 0, err
+			}
 			s.lens = s.findLens()
 		}
 		return s, view.Outside(s.offsets, d.raw) + view.Outside(s.lens, d.raw), nil

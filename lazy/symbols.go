@@ -111,16 +111,20 @@ func (c *Cache) loadSymbols(ctx context.Context) (*Symbols, error) {
 	switch {
 	case err == nil:
 		s.modules = newModuleMap(records.modules, strings)
-	case final(err):
+	case lasting(err):
 		s.modules = moduleMap{err: err}
 	default:
 		return nil, err
 	}
-	return parsed(c, d, func() (_ *Symbols, extra int, err error) {
-		s.entries, _, err = symbolRecords[index.Entry](c, d.raw)
+	return parsed(c, d, func() (*Symbols, int, error) {
+		entries, trailing, err := symbolRecords[index.Entry](c, d.raw)
+		if err == nil && trailing != 0 {
+			err = d.doubt()
+		}
 		if err != nil {
 			return nil, 0, err
 		}
+		s.entries = entries
 		ascending := d.nameRecords(s.entries, strings)
 		s.makeIndex(ascending, c.opts.exactIndex)
 		return s, s.extra(d.raw), nil

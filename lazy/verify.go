@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"example.com/tracecache/internal/container"
 	"example.com/tracecache/internal/view"
@@ -23,6 +24,7 @@ func (c *Cache) Verify(ctx context.Context) error {
 	if c.closed.Load() {
 		return ErrClosed
 	}
+	defer runtime.KeepAlive(c) // whose file is closed when it goes
 	c.file.Forget()
 	v := &verifier{c: c, strings: -1, modules: -1}
 	for _, id := range pod.Sections {

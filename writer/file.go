@@ -95,7 +95,10 @@ func (t target) replace(ctx context.Context, fsys fileSystem, c *cache) error {
 		err = fsys.Rename(ctx, tmp, t.path)
 	}
 	if err != nil {
-		return errors.Join(err, fsys.Remove(tmp))
+		if e := fsys.Remove(tmp); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; and its temporary file stays: %w", err, e)
+		}
+		return err
 	}
 	if err := fsys.SyncDir(t.folder()); err != nil {
 		return fmt.Errorf("the new file is in place, but its folder cannot be synced: %w", err)

@@ -114,7 +114,7 @@ func TestAbandoned(t *testing.T) {
 	if openProtects {
 		t.Skip("what is new is left alone")
 	}
-	for _, base := range []string{"a.ztac", "a[b]*?.ztac", ".ztac", strings.Repeat("é", 110)} {
+	for _, base := range []string{"a.ztac", "a[b]*?.ztac", ".ztac", strings.Repeat("é", 110), strings.Repeat("é", 112) + "x"} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, base)
 		touch := func(name string) {
@@ -122,6 +122,7 @@ func TestAbandoned(t *testing.T) {
 		}
 		others := []string{
 			".b" + base[:min(len(base), 200)] + ".01234567.tmp", base[:min(len(base), 200)] + ".01234567.tmp",
+			"." + base[:min(len(base)-1, 200)] + ".01234567.tmp", tempPrefix(base[:len(base)-1]+"?") + "01234567.tmp",
 			tempPrefix(base) + "0123456.tmp", tempPrefix(base) + "012345678.tmp", tempPrefix(base) + "0123456G.tmp",
 			tempPrefix(base) + "01234567.tmp.x", tempPrefix(base) + "ABCDEF01.tmp", ".a.ztac.x.01234567.tmp",
 		}
@@ -129,6 +130,7 @@ func TestAbandoned(t *testing.T) {
 			touch(name)
 		}
 		touch(tempName(base, 0xabc))
+		require.NoError(t, os.Chmod(filepath.Join(dir, tempName(base, 0xabc)), 0o444))
 		touch(tempName(base, 0xffffffff))
 		require.NoError(t, os.Mkdir(filepath.Join(dir, tempName(base, 5)), 0o700))
 		living, err := osFS{}.Create(filepath.Join(dir, tempName(base, 7)), 0o600)
@@ -190,4 +192,26 @@ func TestFileComesAndGoes(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
+}
+
+// What is abandoned is looked for where the system says that the folder is.
+func TestAbandonedBehindALink(t *testing.T) {
+	if openProtects {
+		t.Skip("what is new is left alone")
+	}
+	dir := t.TempDir()
+	for _, sub := range []string{"here", "there/other"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, sub), 0o700))
+	}
+	if err := os.Symlink(filepath.Join("..", "there", "other"), filepath.Join(dir, "here", "link")); err != nil {
+		t.Skip(err)
+	}
+	left := tempName("a.ztac", 1)
+	for _, sub := range []string{"here", "there"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, sub, left), nil, 0o600))
+	}
+	sep := string(filepath.Separator)
+	require.NoError(t, WriteFile(filepath.Join(dir, "here", "link")+sep+".."+sep+"a.ztac", model("one")))
+	requireFolder(t, filepath.Join(dir, "there"), "a.ztac", "other")
+	requireFolder(t, filepath.Join(dir, "here"), "link", left)
 }

@@ -36,7 +36,7 @@ Data goes to standard output, words to standard error. The exit code is
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongUse(cmd, "%w", err) })
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.AddCommand(newBuild(), newInfo(), newLookup(), newDump(), newVerify())
+	root.AddCommand(newBuild(), newInfo(), newLookup(), newDump(), newVerify(), newDoctor())
 	for _, cmd := range root.Commands() {
 		markFailures(cmd)
 	}

@@ -64,6 +64,9 @@ func (b *Buffer) SetChecksums(sums []uint32) error {
 // HasChecksums reports whether blocks are checked before they are decoded.
 func (b *Buffer) HasChecksums() bool { return b.sums != nil }
 
+// HasHash reports whether the header has a hash: one of all zeros is none.
+func (b *Buffer) HasHash() bool { return b.header.RawHash != [32]byte{} }
+
 // shortHashSize is how many bytes of the hash some writers keep; the others are
 // zero then.
 const shortHashSize = 20
