@@ -1,6 +1,7 @@
 package lazy_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"testing"
@@ -9,24 +10,59 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.com/tracecache/lazy"
+	"example.com/tracecache/pod"
 )
 
-// FuzzFile opens a file and, where that works, reads it to its end by every
-// accessor. Whatever the bytes: an error is of a documented kind and comes with
-// nothing else, what has no error can be read, and memory stays within the limit.
+// FuzzFile reads any bytes. Whatever they are: an error is of a documented kind and
+// comes with nothing else, what has no error can be read, and memory stays within the
+// limit.
 func FuzzFile(f *testing.F) {
 	for _, name := range foreignNames(f) {
 		f.Add(readForeign(f, name))
 	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := lazy.OpenBytes(b, lazy.WithMaxSection(1<<22))
-		if err != nil {
-			require.Nil(t, c)
-			require.True(t, documented(err), "%v", err)
-			return
+	for _, g := range goldens(f) {
+		f.Add(g.bytes)
+	}
+	f.Fuzz(readAll)
+}
+
+// FuzzDamage writes bytes over a sound file of each codec, with and without checksum
+// tables, and makes the checksums of the section right that they are in, or not: what
+// FuzzFile seldom gets past.
+func FuzzDamage(f *testing.F) {
+	all := goldens(f)
+	for which, g := range all {
+		for _, id := range pod.Sections {
+			off, _ := stored(g.bytes, id)
+			f.Add(uint8(which), uint16(off+12), []byte{0, 0, 0, 2}, true)
+			f.Add(uint8(which), uint16(off+64), []byte{1, 0, 0, 0}, true)
+			f.Add(uint8(which), uint16(off+68), []byte{0xff}, false)
 		}
-		defer c.Close()
-		lookUp(t, b, c)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, with []byte, right bool) {
+		g := all[int(which)%len(all)]
+		b := bytes.Clone(g.bytes)
+		off := int(at) % len(b)
+		copy(b[off:], with)
+		if id, _ := g.place(off); right && id != pod.SectionNone {
+			makeRight(b, g.bytes, id)
+		}
+		readAll(t, b)
+	})
+}
+
+// readAll opens a file and, where that works, reads it to its end by every accessor,
+// twice, and once cold.
+func readAll(t *testing.T, b []byte) {
+	c, err := lazy.OpenBytes(b, lazy.WithMaxSection(1<<22))
+	if err != nil {
+		require.Nil(t, c)
+		require.True(t, documented(err), "%v", err)
+		return
+	}
+	defer c.Close()
+	lookUp(t, b, c)
+	for range 2 {
 		for id, get := range accessors {
 			err := get(c)
 			require.True(t, err == nil || documented(err), "%v: %v", id, err)
@@ -36,14 +72,20 @@ func FuzzFile(f *testing.F) {
 		readStrings(c)
 		readSymbols(t, c)
 		readCallstacks(c)
-		if m, err := c.Model(); err != nil {
-			require.Nil(t, m)
-			require.True(t, documented(err), "%v", err)
-		}
-		if err := c.Verify(t.Context()); err != nil {
-			require.True(t, documented(err), "%v", err)
-		}
-	})
+		c.Release()
+		require.Zero(t, c.Stats().Resident)
+	}
+	if m, err := c.Model(); err != nil {
+		require.Nil(t, m)
+		require.True(t, documented(err), "%v", err)
+	}
+	if err := c.Verify(t.Context()); err != nil {
+		require.True(t, documented(err), "%v", err)
+	}
+	_, lost := c.Salvage()
+	for id, err := range lost {
+		require.True(t, err == nil || documented(err), "%v: %v", pod.Section(id), err)
+	}
 }
 
 // lookUp asks a cold cache for addresses that are in its file, and others.

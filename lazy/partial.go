@@ -89,13 +89,16 @@ func (c *Cache) name(i pod.StringIndex) (string, error) {
 	if size := uint64(len(p.raw) - p.off); size > maxPacked {
 		p.fail(p.off, "%d bytes of strings, offsets reach %d", size, uint64(maxPacked))
 	}
-	if p.err != nil || uint64(i) >= uint64(n) {
+	if p.err != nil {
 		return "", p.err
 	}
 	if !d.buf.HasChecksums() {
 		if err := d.fits(offsets, p.off); err != nil {
 			return "", err
 		}
+	}
+	if uint64(i) >= uint64(n) {
+		return "", nil
 	}
 	at := int(i) * pod.StringOffsetSize
 	if err := d.need(pod.CountSize+at, pod.StringOffsetSize); err != nil {
@@ -124,6 +127,12 @@ func (c *Cache) name(i pod.StringIndex) (string, error) {
 // once.
 func (d *decoded) fits(offsets []byte, start int) error {
 	if d.fitting.Load() {
+		return nil
+	}
+	if len(offsets) == 0 {
+		if start < len(d.raw) {
+			return errWhole
+		}
 		return nil
 	}
 	first, last := offsets[:pod.StringOffsetSize], offsets[len(offsets)-pod.StringOffsetSize:]

@@ -1,0 +1,475 @@
+package lazy_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/zeebo/blake3"
+
+	"example.com/tracecache/lazy"
+	"example.com/tracecache/pod"
+	"example.com/tracecache/trace"
+)
+
+// The campaign damages small files in every way that there is and asks each all there
+// is to ask. By default each byte is changed once; with -campaign each bit of it, in
+// more files, which takes minutes:
+//
+//	go test ./lazy -run Campaign -campaign -timeout 1h
+var campaignAll = flag.Bool("campaign", false, "damage every bit, in more files")
+
+// golden is a sound file, and what it answers.
+type golden struct {
+	name  string
+	bytes []byte
+	parts [pod.SectionCount]string // what each section holds
+	model *trace.Model
+	sums  bool // it has checksum tables
+	plain bool // its sections are stored as they are
+}
+
+func newGolden(t testing.TB, name string, b []byte) *golden {
+	t.Helper()
+	g := &golden{name: name, bytes: b, plain: true}
+	c := openBuf(t, b)
+	require.NoError(t, c.Verify(t.Context()))
+	var err error
+	g.model, err = c.Model()
+	require.NoError(t, err)
+	for _, id := range pod.Sections {
+		part, err := c.ModelOf(id)
+		require.NoError(t, err)
+		g.parts[id] = describe(part)
+		info, err := c.Info(id)
+		require.NoError(t, err)
+		g.plain = g.plain && info.Header.Method == pod.MethodNone
+		g.sums = info.Checksums
+	}
+	return g
+}
+
+// goldens are files of each codec, as this module writes them and without checksum
+// tables, as others do.
+func goldens(t testing.TB) (all []*golden) {
+	t.Helper()
+	paths, err := filepath.Glob("../testdata/golden/*.ztac")
+	require.NoError(t, err)
+	require.Len(t, paths, 4)
+	if *campaignAll {
+		for _, name := range []string{"plain", "holes", "none", "zstd", "gaps", "hash20", "blocks", "mixed", "padding", "names"} {
+			paths = append(paths, filepath.Join(foreignDir, name+".ztac"))
+		}
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		name := strings.TrimSuffix(filepath.Base(path), ".ztac")
+		bare := bytes.Clone(b)
+		for _, id := range pod.Sections {
+			binary.LittleEndian.PutUint32(bare[entryAt(id)+4:], 0)
+		}
+		all = append(all, newGolden(t, name, b), newGolden(t, name+" without checksums", bare))
+	}
+	return all
+}
+
+// stride leaves out what a short run has no time for.
+func stride() int {
+	if testing.Short() && !*campaignAll {
+		return 13
+	}
+	return 1
+}
+
+// damage is one way to damage a golden file.
+type damage struct {
+	what string
+	b    []byte
+
+	// section is the only one that may have errors, besides those that need it;
+	// SectionNone: any.
+	section pod.Section
+
+	// wrong says whose answers may differ from those of the golden file.
+	wrong func(id pod.Section) bool
+
+	unnoticed bool // Verify may find nothing
+}
+
+func never(pod.Section) bool  { return false }
+func always(pod.Section) bool { return true }
+
+// check asks a damaged file everything. It is nobody's fault that it is damaged, so
+// answers are those of the golden file, or errors that callers are told about, of the
+// right section, in little memory and time.
+func (g *golden) check(t *testing.T, d damage) {
+	start := time.Now()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g.ask(t, d)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "%s: %s: memory", g.name, d.what)
+	assert.Less(t, time.Since(start), 30*time.Second, "%s: %s: it hangs", g.name, d.what)
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func (g *golden) ask(t *testing.T, d damage) {
+	c, err := lazy.OpenBytes(d.b)
+	if err != nil {
+		assert.Nil(t, c)
+		g.refused(t, d, err, pod.SectionNone)
+		return
+	}
+	defer c.Close()
+	g.askCold(t, d, c)
+	for _, id := range pod.Sections {
+		if err := accessors[id](c); err != nil {
+			g.refused(t, d, err, id)
+			continue
+		}
+		if part, err := c.ModelOf(id); err != nil {
+			g.refused(t, d, err, id)
+		} else if got := describe(part); got != g.parts[id] && !d.wrong(id) {
+			assert.Equal(t, g.parts[id], got, "%s: %s: %v", g.name, d.what, id)
+		}
+	}
+	g.askSymbols(t, d)
+	g.checkVerify(t, d, c)
+}
+
+// refused checks an error of what section id has.
+func (g *golden) refused(t *testing.T, d damage, err error, id pod.Section) {
+	t.Helper()
+	if !assert.True(t, documented(err), "%s: %s: %v", g.name, d.what, err) {
+		return
+	}
+	var e *pod.Error
+	assert.ErrorAs(t, err, &e)
+	if id == pod.SectionNone {
+		assert.Equal(t, id, e.Section, "%s: %s: %v", g.name, d.what, err)
+		return
+	}
+	needsNames := id != pod.SectionCallstacks && e.Section == pod.SectionStringTable
+	assert.True(t, e.Section == id || needsNames, "%s: %s: %v has an error of another section: %v", g.name, d.what, id, err)
+	if d.section != pod.SectionNone {
+		assert.Equal(t, d.section, e.Section, "%s: %s: %v", g.name, d.what, err)
+	}
+}
+
+// askCold looks addresses up in a cache of which nothing is decoded.
+func (g *golden) askCold(t *testing.T, d damage, c *lazy.Cache) {
+	l := linear{symbols: g.model.Symbols, modules: g.model.Modules}
+	for i := 0; i < len(l.symbols); i += 1 + len(l.symbols)/3 {
+		addr := l.symbols[i].Address
+		for _, pc := range []uint64{addr, addr + 1} {
+			want, reason := l.find(pc)
+			got, err := c.Lookup(pc)
+			switch {
+			case d.wrong(pod.SectionSymbols):
+				assert.True(t, err == nil || errors.Is(err, lazy.ErrNotFound) || documented(err), "%s: %s: %v", g.name, d.what, err)
+			case err == nil && c.BoundsErr() != nil:
+				want.Module = ""
+				assert.Equal(t, want, got, "%s: %s: exact hits only", g.name, d.what)
+				assert.Equal(t, pc, got.Address)
+			case err == nil:
+				assert.Equal(t, lazy.Found, reason, "%s: %s: a name for %#x", g.name, d.what, pc)
+				assert.Equal(t, want, got, "%s: %s", g.name, d.what)
+			case errors.Is(err, lazy.ErrNotFound):
+				assert.True(t, reason != lazy.Found || c.BoundsErr() != nil, "%s: %s: no name for %#x: %v", g.name, d.what, pc, err)
+			default:
+				g.refused(t, d, err, pod.SectionSymbols)
+			}
+		}
+	}
+}
+
+// askSymbols looks addresses up in a cache that is loaded, in batches and by the exact
+// index too.
+func (g *golden) askSymbols(t *testing.T, d damage) {
+	c, err := lazy.OpenBytes(d.b, lazy.WithExactIndex())
+	require.NoError(t, err)
+	s, err := c.Symbols()
+	if err != nil || d.wrong(pod.SectionSymbols) {
+		return // told already, or nothing is known of the answers
+	}
+	l := linear{symbols: g.model.Symbols, modules: g.model.Modules}
+	var pcs []uint64
+	for _, sym := range l.symbols {
+		pcs = append(pcs, sym.Address, sym.Address+1)
+	}
+	names, found := make([]string, len(pcs)), make([]lazy.Symbol, len(pcs))
+	s.ResolveBatch(pcs, names)
+	s.FindBatch(pcs, found)
+	for i, pc := range pcs {
+		want, _ := l.find(pc)
+		if s.BoundsErr() != nil {
+			if want.Module = ""; want.Offset != 0 {
+				want = lazy.Symbol{}
+			}
+		}
+		exact := ""
+		if want.Offset == 0 {
+			exact = want.Name
+		}
+		assert.Equal(t, want, found[i], "%s: %s", g.name, d.what)
+		assert.Equal(t, exact, names[i], "%s: %s", g.name, d.what)
+	}
+}
+
+func (g *golden) checkVerify(t *testing.T, d damage, c *lazy.Cache) {
+	err := c.Verify(t.Context())
+	if err == nil {
+		assert.True(t, d.unnoticed, "%s: %s: Verify finds nothing", g.name, d.what)
+		if d.section != pod.SectionNone {
+			m, err := c.Model()
+			assert.NoError(t, err)
+			assert.Equal(t, describe(g.model), describe(m), "%s: %s: Verify finds nothing", g.name, d.what)
+		}
+		return
+	}
+	for _, finding := range err.(interface{ Unwrap() []error }).Unwrap() {
+		assert.True(t, documented(finding), "%s: %s: %v", g.name, d.what, finding)
+	}
+}
+
+// place says what a byte of the file belongs to: a section, or SectionNone, and where
+// in the section's stored bytes it is; behind them lies its checksum table.
+func (g *golden) place(off int) (id pod.Section, at int) {
+	for _, id := range pod.Sections {
+		start, size := stored(g.bytes, id)
+		end := start + size
+		if g.sums {
+			if info, err := mustOpen(g.bytes).Info(id); err == nil {
+				end += 4 * info.Blocks
+			}
+		}
+		if off >= start && off < end {
+			return id, off - start
+		}
+	}
+	return pod.SectionNone, off
+}
+
+func mustOpen(b []byte) *lazy.Cache {
+	c, err := lazy.OpenBytes(b)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// changed is the damage of a byte at off.
+func (g *golden) changed(b []byte, off int, what string) damage {
+	id, at := g.place(off)
+	d := damage{what: fmt.Sprintf("byte %#x (%v, %d): %s", off, id, at, what), b: b, section: id, wrong: never}
+	_, size := 0, 0
+	if id != pod.SectionNone {
+		_, size = stored(g.bytes, id)
+	}
+	switch {
+	case id == pod.SectionNone: // the directory, or bytes that belong to nothing
+		d.unnoticed = true
+	case at >= size:
+		d.unnoticed = !g.sums // a table that nobody looks at
+	case !g.sums && g.plain:
+		d.wrong = plainWrong(id, at-pod.BufferHeaderSize)
+	case !g.sums:
+		// A match may be told in several ways: some bytes of a compressed block
+		// can change and decode to what was written.
+		d.wrong, d.unnoticed = always, at >= pod.BufferHeaderSize
+	}
+	return d
+}
+
+// plainWrong says whose answers a changed byte of a payload that is stored as it is may
+// change: it must be a byte of a string, an offset, an address or an index itself. The
+// lists of Metadata and Memory are covered by their hashes.
+func plainWrong(id pod.Section, at int) func(pod.Section) bool {
+	switch {
+	case at < pod.CountSize: // the container, or a count
+		return never
+	case id == pod.SectionStringTable:
+		return always
+	case id == pod.SectionCallstacks,
+		id == pod.SectionSymbols && (at-pod.CountSize)%pod.SymbolEntrySize < 12: // not the padding
+		return func(of pod.Section) bool { return of == id }
+	}
+	return never
+}
+
+func TestCampaignFlips(t *testing.T) {
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			for off := 0; off < len(g.bytes); off += stride() {
+				flips := []byte{0xff}
+				if *campaignAll {
+					flips = []byte{1, 2, 4, 8, 16, 32, 64, 128, 0xff}
+				}
+				for _, flip := range flips {
+					b := bytes.Clone(g.bytes)
+					b[off] ^= flip
+					g.check(t, g.changed(b, off, fmt.Sprintf("^ %#x", flip)))
+				}
+			}
+		})
+	}
+}
+
+func TestCampaignLengths(t *testing.T) {
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			end := 0 // of the last byte that means anything
+			for off := range g.bytes {
+				if id, at := g.place(off); id != pod.SectionNone && at >= 0 {
+					end = off + 1
+				}
+			}
+			for n := 0; n < len(g.bytes); n += stride() {
+				d := damage{what: fmt.Sprintf("%d bytes of it", n), b: g.bytes[:n:n], section: pod.SectionNone, wrong: never, unnoticed: n >= end}
+				g.check(t, d)
+				c, err := lazy.OpenBytes(d.b)
+				if err != nil {
+					require.ErrorIs(t, err, lazy.ErrTruncated, d.what)
+					continue
+				}
+				for _, id := range pod.Sections {
+					if off, size := stored(g.bytes, id); off+size > n {
+						require.ErrorIs(t, accessors[id](c), lazy.ErrTruncated, "%s, %v", d.what, id)
+					}
+				}
+			}
+		})
+	}
+}
+
+// values are those that a field of some bits is set to, besides its own neighbours.
+func values(own uint64, bits int) (vs []uint64) {
+	limit := uint64(math.MaxUint64) >> (64 - bits)
+	for _, v := range []uint64{0, 1, limit, limit - 1, 1 << (bits - 1), own - 1, own + 1} {
+		if v &= limit; v != own {
+			vs = append(vs, v)
+		}
+	}
+	return vs
+}
+
+// field is a number in the file.
+type field struct {
+	at, bits int
+	big      bool // its first byte is the highest
+}
+
+func (f field) get(b []byte) uint64 {
+	var order binary.ByteOrder = binary.LittleEndian
+	if f.big {
+		order = binary.BigEndian
+	}
+	if f.bits == 32 {
+		return uint64(order.Uint32(b[f.at:]))
+	}
+	return order.Uint64(b[f.at:])
+}
+
+func (f field) set(b []byte, v uint64) {
+	var order binary.ByteOrder = binary.LittleEndian
+	if f.big {
+		order = binary.BigEndian
+	}
+	if f.bits == 32 {
+		order.PutUint32(b[f.at:], uint32(v))
+	} else {
+		order.PutUint64(b[f.at:], v)
+	}
+}
+
+// fields are all numbers of header and directory, and of the containers: header, block
+// table, and, where the section is stored as it is, every aligned word of it.
+func (g *golden) fields(t testing.TB) (all []field) {
+	t.Helper()
+	all = []field{{at: 0, bits: 32}, {at: 4, bits: 32}, {at: 8, bits: 64}, {at: 16, bits: 64}}
+	for _, id := range pod.Sections {
+		at := entryAt(id)
+		all = append(all, field{at: at, bits: 32}, field{at: at + 4, bits: 32}, field{at: at + 8, bits: 64}, field{at: at + 16, bits: 64})
+		info, err := openBuf(t, g.bytes).Info(id)
+		require.NoError(t, err)
+		off, size := stored(g.bytes, id)
+		for _, k := range []int{0, 4, 8, 12} {
+			all = append(all, field{at: off + k, bits: 32, big: true})
+		}
+		for _, k := range []int{16, 24} {
+			all = append(all, field{at: off + k, bits: 64, big: true}, field{at: off + k, bits: 32, big: true})
+		}
+		if info.Header.Method == pod.MethodNone {
+			for k := pod.BufferHeaderSize; k+4 <= size; k += 4 {
+				all = append(all, field{at: off + k, bits: 32})
+			}
+			continue
+		}
+		for i := range info.Blocks {
+			all = append(all, field{at: off + pod.BufferHeaderSize + 4*i, bits: 32, big: true})
+		}
+	}
+	return all
+}
+
+// Each number set to what numbers are set to by those who mean harm, as it is, and with
+// the checksums made right by them.
+func TestCampaignFields(t *testing.T) {
+	for _, g := range goldens(t) {
+		t.Run(g.name, func(t *testing.T) {
+			for i, f := range g.fields(t) {
+				if i%stride() != 0 {
+					continue
+				}
+				for _, v := range values(f.get(g.bytes), f.bits) {
+					b := bytes.Clone(g.bytes)
+					f.set(b, v)
+					what := fmt.Sprintf("%d bits = %#x", f.bits, v)
+					d := g.changed(b, f.at, what)
+					// A field of several bytes may reach into the next one, and a
+					// directory that is changed may make sections overlap.
+					if d.section == pod.SectionNone || d.wrong(d.section) {
+						d.section, d.unnoticed = pod.SectionNone, true
+					}
+					g.check(t, d)
+					if id, _ := g.place(f.at); id != pod.SectionNone {
+						hostile := bytes.Clone(b)
+						makeRight(hostile, g.bytes, id)
+						g.check(t, damage{what: d.what + ", checksums made right", b: hostile, section: pod.SectionNone, wrong: always, unnoticed: true})
+					}
+				}
+			}
+		})
+	}
+}
+
+// makeRight makes the checksums of a section of b right. Where it lies is known from
+// the file that it was.
+func makeRight(b, was []byte, id pod.Section) {
+	off, size := stored(was, id)
+	binary.LittleEndian.PutUint32(b[entryAt(id)+4:], 0)
+	head := b[off : off+size]
+	tables := pod.BufferHeaderSize
+	if head[8] == byte(pod.MethodNone) {
+		hash := blake3.Sum256(head[pod.BufferHeaderSize:])
+		copy(head[32:], hash[:])
+	} else {
+		tables += 4 * int(binary.BigEndian.Uint32(was[off+12:]))
+	}
+	binary.BigEndian.PutUint32(head[4:], crc32.ChecksumIEEE(head[8:min(tables, len(head))]))
+}
