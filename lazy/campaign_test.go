@@ -7,10 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"example.com/tracecache/lazy"
 	"example.com/tracecache/pod"
 	"example.com/tracecache/trace"
+	"example.com/tracecache/writer"
 )
 
 // The campaign damages small files in every way that there is and asks each all there
@@ -73,10 +76,20 @@ func goldens(t testing.TB) (all []*golden) {
 			paths = append(paths, filepath.Join(foreignDir, name+".ztac"))
 		}
 	}
+	files := map[string][]byte{}
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
-		name := strings.TrimSuffix(filepath.Base(path), ".ztac")
+		files[strings.TrimSuffix(filepath.Base(path), ".ztac")] = b
+	}
+	m, err := openBuf(t, files["small"]).Model()
+	require.NoError(t, err)
+	var selkie bytes.Buffer
+	_, err = writer.Write(&selkie, m, writer.WithOodle(pod.CompressorSelkie))
+	require.NoError(t, err)
+	files["small-selkie"] = selkie.Bytes()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		b := files[name]
 		bare := bytes.Clone(b)
 		for _, id := range pod.Sections {
 			binary.LittleEndian.PutUint32(bare[entryAt(id)+4:], 0)
@@ -107,6 +120,7 @@ type damage struct {
 	wrong func(id pod.Section) bool
 
 	unnoticed bool // Verify may find nothing
+	hostile   bool // hashes and checksums were made right
 }
 
 func never(pod.Section) bool  { return false }
@@ -148,8 +162,24 @@ func (g *golden) ask(t *testing.T, d damage) {
 			assert.Equal(t, g.parts[id], got, "%s: %s: %v", g.name, d.what, id)
 		}
 	}
+	g.askHashed(t, d)
 	g.askSymbols(t, d)
 	g.checkVerify(t, d, c)
+}
+
+// askHashed asks for what the hashes are compared with: no answer is wrong, checksum
+// tables or not.
+func (g *golden) askHashed(t *testing.T, d damage) {
+	c, err := lazy.OpenBytes(d.b, lazy.WithHashCheck())
+	require.NoError(t, err)
+	for _, id := range pod.Sections {
+		part, err := c.ModelOf(id)
+		if err != nil {
+			g.refused(t, d, err, id)
+		} else if !d.hostile {
+			assert.Equal(t, g.parts[id], describe(part), "%s: %s: %v with hashes", g.name, d.what, id)
+		}
+	}
 }
 
 // refused checks an error of what section id has.
@@ -176,6 +206,10 @@ func (g *golden) askCold(t *testing.T, d damage, c *lazy.Cache) {
 	l := linear{symbols: g.model.Symbols, modules: g.model.Modules}
 	for i := 0; i < len(l.symbols); i += 1 + len(l.symbols)/3 {
 		addr := l.symbols[i].Address
+		if name, err := c.LookupExact(addr); err == nil && !d.wrong(pod.SectionSymbols) {
+			want, _ := l.find(addr)
+			assert.Equal(t, want.Name, name, "%s: %s", g.name, d.what)
+		}
 		for _, pc := range []uint64{addr, addr + 1} {
 			want, reason := l.find(pc)
 			got, err := c.Lookup(pc)
@@ -315,6 +349,7 @@ func plainWrong(id pod.Section, at int) func(pod.Section) bool {
 func TestCampaignFlips(t *testing.T) {
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			for off := 0; off < len(g.bytes); off += stride() {
 				flips := []byte{0xff}
 				if *campaignAll {
@@ -333,6 +368,7 @@ func TestCampaignFlips(t *testing.T) {
 func TestCampaignLengths(t *testing.T) {
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			end := 0 // of the last byte that means anything
 			for off := range g.bytes {
 				if id, at := g.place(off); id != pod.SectionNone && at >= 0 {
@@ -432,6 +468,7 @@ func (g *golden) fields(t testing.TB) (all []field) {
 func TestCampaignFields(t *testing.T) {
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
 			for i, f := range g.fields(t) {
 				if i%stride() != 0 {
 					continue
@@ -450,7 +487,7 @@ func TestCampaignFields(t *testing.T) {
 					if id, _ := g.place(f.at); id != pod.SectionNone {
 						hostile := bytes.Clone(b)
 						makeRight(hostile, g.bytes, id)
-						g.check(t, damage{what: d.what + ", checksums made right", b: hostile, section: pod.SectionNone, wrong: always, unnoticed: true})
+						g.check(t, damage{what: d.what + ", checksums made right", b: hostile, section: pod.SectionNone, wrong: always, unnoticed: true, hostile: true})
 					}
 				}
 			}
@@ -472,4 +509,31 @@ func makeRight(b, was []byte, id pod.Section) {
 		tables += 4 * int(binary.BigEndian.Uint32(was[off+12:]))
 	}
 	binary.BigEndian.PutUint32(head[4:], crc32.ChecksumIEEE(head[8:min(tables, len(head))]))
+}
+
+// Method, compressor, level and block size exponent, set to anything by those who then
+// make the checksum of the header right.
+func TestCampaignMethods(t *testing.T) {
+	values := 20
+	if *campaignAll {
+		values = 256
+	}
+	for _, g := range goldens(t) {
+		for _, id := range pod.Sections {
+			off, _ := stored(g.bytes, id)
+			tables := pod.BufferHeaderSize
+			if g.bytes[off+8] != byte(pod.MethodNone) {
+				tables += 4 * int(binary.BigEndian.Uint32(g.bytes[off+12:]))
+			}
+			for at := off + 8; at < off+12; at++ {
+				for v := 0; v < values; v += 1 + stride()/5 {
+					b := bytes.Clone(g.bytes)
+					b[at] = byte(v)
+					binary.BigEndian.PutUint32(b[off+4:], crc32.ChecksumIEEE(b[off+8:off+tables]))
+					g.check(t, damage{what: fmt.Sprintf("byte %#x of %v = %d, CRC made right", at-off, id, v), b: b,
+						section: pod.SectionNone, wrong: always, unnoticed: true, hostile: true})
+				}
+			}
+		}
+	}
 }

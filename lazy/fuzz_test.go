@@ -82,10 +82,12 @@ func readAll(t *testing.T, b []byte) {
 	if err := c.Verify(t.Context()); err != nil {
 		require.True(t, documented(err), "%v", err)
 	}
-	_, lost := c.Salvage()
+	m, lost, err := c.Salvage(t.Context())
 	for id, err := range lost {
 		require.True(t, err == nil || documented(err), "%v: %v", pod.Section(id), err)
 	}
+	require.Equal(t, err == nil, m != nil)
+	require.True(t, err == nil || errors.Is(err, lazy.ErrTooLarge), "%v", err)
 }
 
 // lookUp asks a cold cache for addresses that are in its file, and others.

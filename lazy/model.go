@@ -77,7 +77,8 @@ func (c *Cache) addTo(m *trace.Model, id pod.Section) error {
 		}
 		addMemory(m, mem, names)
 	case pod.SectionCallstacks:
-		return c.addCallstacks(m)
+		_, err := c.addCallstacks(m)
+		return err
 	case pod.SectionSymbols:
 		return c.addSymbols(m)
 	}
@@ -159,10 +160,11 @@ func addMemory(m *trace.Model, mem *Memory, s *Strings) {
 	})
 }
 
-func (c *Cache) addCallstacks(m *trace.Model) error {
+// addCallstacks returns the frames of all callstacks, which these are slices of.
+func (c *Cache) addCallstacks(m *trace.Model) ([]trace.Frame, error) {
 	stacks, err := c.Callstacks()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	frames := each(stacks.frames, func(f *pod.ResolvedFrame) trace.Frame {
 		return trace.Frame{Address: f.Address, ModuleIndex: f.ModuleIndex, Offset: uint64(f.Offset)}
@@ -171,7 +173,7 @@ func (c *Cache) addCallstacks(m *trace.Model) error {
 		off, n := int(h.FrameOffset), int(h.FrameCount)
 		return trace.Callstack{ID: h.ID, Frames: frames[off : off+n : off+n]}
 	})
-	return nil
+	return frames, nil
 }
 
 func (c *Cache) addSymbols(m *trace.Model) error {

@@ -53,6 +53,15 @@ func rawSize(t testing.TB, c *lazy.Cache, ids ...pod.Section) (n int64) {
 	return n
 }
 
+// residentSize is what a section takes in memory: more than its bytes on hosts that
+// need a copy of its records.
+func residentSize(t testing.TB, b []byte, id pod.Section) int64 {
+	t.Helper()
+	c := openBuf(t, b)
+	require.NoError(t, c.Load(t.Context(), id))
+	return c.Stats().Sections[id].Resident
+}
+
 // eventually lets the collector run until ok holds.
 func eventually(t testing.TB, ok func() bool, what string) {
 	t.Helper()
@@ -236,7 +245,7 @@ func TestStates(t *testing.T) {
 // it is of.
 func TestBudgetDropsTheLeastRecentlyUsed(t *testing.T) {
 	b, _ := cacheFile(t, 500)
-	size := rawSize(t, openBuf(t, b), pod.SectionCallstacks)
+	size := residentSize(t, b, pod.SectionCallstacks)
 	budget := lazy.NewBudget(3*size + size/2)
 	caches := make([]*lazy.Cache, 5)
 	for i := range caches {
@@ -421,7 +430,7 @@ func TestLogger(t *testing.T) {
 	var mu sync.Mutex
 	var c *lazy.Cache
 	h := slog.NewTextHandler(lockedWriter{&mu, &out}, &slog.HandlerOptions{Level: slog.LevelDebug})
-	size := rawSize(t, openBuf(t, b), pod.SectionCallstacks)
+	size := residentSize(t, b, pod.SectionCallstacks)
 	c = openBuf(t, b, lazy.WithLogger(slog.New(usingHandler{h, func() { _ = c.Stats() }})), lazy.WithBudget(lazy.NewBudget(size)))
 	_, err = c.Callstacks()
 	require.NoError(t, err)

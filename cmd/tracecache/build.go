@@ -206,13 +206,18 @@ func checkOutput(cmd *cobra.Command, flags buildFlags, inputs []convert.Input) e
 	if flags.source != "" && sameFile(flags.out, flags.source) {
 		return wrongUse(cmd, "the output %s is the source, expected another file", flags.out)
 	}
-	switch fi, err := os.Stat(flags.out); {
+	return checkPlace(cmd, flags.out)
+}
+
+// checkPlace sees that a file can be at out.
+func checkPlace(cmd *cobra.Command, out string) error {
+	switch fi, err := os.Stat(out); {
 	case err == nil && fi.IsDir():
-		return wrongUse(cmd, "the output %s is a folder, expected a file", flags.out)
+		return wrongUse(cmd, "the output %s is a folder, expected a file", out)
 	case err == nil && !fi.Mode().IsRegular():
-		return wrongUse(cmd, "the output %s is not a regular file", flags.out)
+		return wrongUse(cmd, "the output %s is not a regular file", out)
 	}
-	if _, err := os.Stat(filepath.Dir(flags.out)); err != nil {
+	if _, err := os.Stat(filepath.Dir(out)); err != nil {
 		return fmt.Errorf("folder of the output: %w", err)
 	}
 	return nil

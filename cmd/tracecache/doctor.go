@@ -34,14 +34,16 @@ With -o it writes a sound cache of what can be read, and says what it left out. 
 section stands for itself: symbols that are lost take nothing else with them. Where
 the string table is lost all names are, and the symbols; where Metadata is lost no
 module is known, and in the new cache only the exact addresses of symbols have names.
-OUT may be FILE. The new cache records the same source, and is compressed by the same
-method.
+Where all is lost nothing is written. OUT may be FILE, unless that holds what is not
+supported and would be gone. The new cache is compressed by the same method. It
+records the same source if nothing is left out; else it records none, so that it is
+stale for every source and will be built anew.
 
 With --source it also says whether the cache was made from that file as it is now,
 and if not, why.
 
 With --json it prints one object:
-  path; state: "sound", "damaged" or "unreadable"
+  path; state: "sound", "damaged", "unsupported" or "unreadable"
   source     path, fresh, and reason where it is not fresh
   sections   a list: name, state, findings (a list of texts), lost (what goes with it)
   error      why nothing can be read
@@ -54,8 +56,10 @@ that is not supported.`,
   tracecache doctor damaged.ztac -o saved.ztac`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("output") && out == "" {
-				return wrongUse(cmd, "--output is empty")
+			if cmd.Flags().Changed("output") {
+				if err := checkRescue(cmd, out, source); err != nil {
+					return err
+				}
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
@@ -123,12 +127,15 @@ var lostWith = [pod.SectionCount]string{
 // examine finds out what is wrong, and writes what is left to out, if that is not
 // empty.
 func (d *diagnosis) examine(ctx context.Context, out string) error {
-	cache, err := lazy.Open(d.Path, lazy.WithHashCheck())
+	cache, err := openHashed(d.Path)
 	if err != nil {
 		if !pod.Damaged(err) && !errors.Is(err, pod.ErrVersion) {
 			return err
 		}
 		d.State, d.Error, d.worst = stateUnreadable, oneLine(err), err
+		if d.Source != nil {
+			d.Source.Reason = "what the cache was made from is not known"
+		}
 		return nil
 	}
 	defer cache.Close()
@@ -143,21 +150,62 @@ func (d *diagnosis) examine(ctx context.Context, out string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	model, lost := cache.Salvage()
+	model, lost, err := cache.Salvage(ctx)
+	if err != nil {
+		return err
+	}
 	d.sections(findings, lost)
 	if out == "" || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := writer.WriteFile(out, model, append(sameStorage(cache), writer.WithContext(ctx))...); err != nil {
-		return &exitError{code: exitFailed, err: err, noCache: true}
-	}
-	d.Out = out
 	for id, err := range lost {
 		if err != nil {
 			d.LeftOut = append(d.LeftOut, pod.Section(id).String())
 		}
 	}
+	if len(d.LeftOut) == len(lost) {
+		return nil
+	}
+	if slices.ContainsFunc(lost[:], func(err error) bool { return errors.Is(err, pod.ErrUnsupported) }) && sameFile(out, d.Path) {
+		err := fmt.Errorf("%s holds a section that another release may read; save the rest to another file", d.Path)
+		return &exitError{code: exitFailed, err: err, noCache: true}
+	}
+	opts := append(sameStorage(cache, len(d.LeftOut) == 0), writer.WithContext(ctx))
+	if err := cache.Close(); err != nil { // on some systems an open file cannot be replaced
+		return err
+	}
+	if err := writer.WriteFile(out, model, opts...); err != nil {
+		return &exitError{code: exitFailed, err: err, noCache: true}
+	}
+	d.Out = out
 	return nil
+}
+
+// checkRescue sees that what is saved can be written to out.
+func checkRescue(cmd *cobra.Command, out, source string) error {
+	if out == "" {
+		return wrongUse(cmd, "--output is empty")
+	}
+	if source != "" && sameFile(out, source) {
+		return wrongUse(cmd, "the output %s is the source, expected another file", out)
+	}
+	return checkPlace(cmd, out)
+}
+
+// openHashed opens a cache whose sections must agree with their hashes, unless it was
+// written without any.
+func openHashed(path string) (*lazy.Cache, error) {
+	cache, err := lazy.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range pod.Sections {
+		info, err := cache.Info(id)
+		if err == nil && info.Header.RawHash != [32]byte{} {
+			return lazy.Open(path, lazy.WithHashCheck())
+		}
+	}
+	return cache, nil
 }
 
 // note keeps the worst error: damage before all others.
@@ -195,33 +243,35 @@ func (d *diagnosis) sections(findings error, lost [pod.SectionCount]error) {
 		for _, err := range errs {
 			s.Findings = append(s.Findings, oneLine(err))
 			d.note(err)
-			d.State = stateDamaged
 		}
 		d.Sections = append(d.Sections, s)
+		switch s.State {
+		case stateIrregular, stateLost:
+			d.State = stateDamaged
+		case stateUnsupported:
+			if d.State == stateSound {
+				d.State = stateUnsupported
+			}
+		}
 	}
 }
 
-// sameStorage are the options that store a cache as another one is, its source
-// included.
-func sameStorage(cache *lazy.Cache) []writer.Option {
-	h := cache.Header()
-	var mtime time.Time
-	if h.SourceModTimeNs != 0 {
-		mtime = time.Unix(0, h.SourceModTimeNs)
-	}
+// sameStorage are the options that store a cache as another one is, with its source
+// where it is whole.
+func sameStorage(cache *lazy.Cache, whole bool) []writer.Option {
 	var opts []writer.Option
-	if size := int64(h.SourceFileSize); size >= 0 {
-		opts = append(opts, writer.WithSource(size, mtime))
+	if h := cache.Header(); whole && h.SourceModTimeNs != 0 && int64(h.SourceFileSize) >= 0 {
+		opts = append(opts, writer.WithSource(int64(h.SourceFileSize), time.Unix(0, h.SourceModTimeNs)))
 	}
 	for _, id := range pod.Sections {
 		info, err := cache.Info(id)
 		if err != nil || info.Header.Method == pod.MethodNone && id != pod.SectionSymbols {
 			continue // small sections are stored as they are, whatever the method
 		}
-		if info.Header.Method == pod.MethodOodle {
-			return append(opts, writer.WithOodle(info.Header.Compressor))
+		if info.Header.Method == pod.MethodOodle && info.Header.Compressor == pod.CompressorSelkie {
+			return append(opts, writer.WithOodle(pod.CompressorSelkie))
 		}
-		return append(opts, writer.WithCodec(info.Header.Method))
+		return append(opts, writer.WithCodec(info.Header.Method)) // of Oodle's others, Mermaid is written
 	}
 	return opts
 }
@@ -249,7 +299,7 @@ func (d *diagnosis) tell(cmd *cobra.Command, asJSON bool) error {
 		what = "stale"
 	}
 	err := fmt.Errorf("%s: %s%s", d.Path, what, advice(code, d.worst))
-	if d.Out != "" && d.State == stateDamaged {
+	if d.Out != "" && d.State != stateSound {
 		err = fmt.Errorf("%s: %s; what is left of it is in %s", d.Path, what, d.Out)
 	}
 	return &exitError{code: code, err: err, noCache: true}
@@ -260,7 +310,7 @@ func (d *diagnosis) print(w io.Writer) {
 	if d.Error != "" {
 		fmt.Fprintf(w, "  %s\n  nothing can be saved\n", d.Error)
 	}
-	if s := d.Source; s != nil && d.Error == "" {
+	if s := d.Source; s != nil {
 		if s.Fresh {
 			fmt.Fprintf(w, "  source      fresh\n")
 		} else {
@@ -277,6 +327,9 @@ func (d *diagnosis) print(w io.Writer) {
 		}
 	}
 	if d.Out == "" {
+		if len(d.LeftOut) > 0 {
+			fmt.Fprintln(w, "nothing is left to be saved")
+		}
 		return
 	}
 	fmt.Fprintf(w, "wrote %s", printable(d.Out))
