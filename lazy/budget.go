@@ -43,9 +43,10 @@ type Budget struct {
 // unlimited is the limit of the budget that a cache has for itself.
 const unlimited = math.MaxInt64
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of so many bytes. One of none, as the zero Budget is,
+// admits nothing.
 func NewBudget(bytes int64) *Budget {
-	return &Budget{limit: bytes, accounts: map[*account]struct{}{}}
+	return &Budget{limit: bytes}
 }
 
 // BudgetStats says what a [Budget] has been spent on.
@@ -78,6 +79,9 @@ type account struct {
 func (b *Budget) open(c *Cache) *account {
 	a := &account{budget: b, cache: weak.Make(c)}
 	b.mu.Lock()
+	if b.accounts == nil {
+		b.accounts = map[*account]struct{}{}
+	}
 	b.accounts[a] = struct{}{}
 	b.mu.Unlock()
 	type forgotten struct {
@@ -144,10 +148,11 @@ func (ch *charge) add(bytes int64) {
 
 // drop makes what is resident released.
 func (ch *charge) drop() {
-	a := ch.account
 	ch.dropped = true
-	a.resident[ch.id] -= ch.bytes
-	a.budget.resident -= ch.bytes
+	if a := ch.account; !a.closed { // else it has been taken off
+		a.resident[ch.id] -= ch.bytes
+		a.budget.resident -= ch.bytes
+	}
 	ch.setReleased(!ch.gone)
 }
 

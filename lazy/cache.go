@@ -93,8 +93,8 @@ func (c *Cache) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	c.Release()
 	c.account.close()
+	c.Release()
 	return c.file.Close()
 }
 

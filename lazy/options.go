@@ -61,8 +61,8 @@ func WithBudget(b *Budget) Option {
 // WithLogger makes the cache tell l what it does: at level Debug that a section was
 // loaded, or dropped for want of room, at Info that a [Follower] has taken up a new
 // file, at Warn that a section or a new file cannot be used, and why. Without it
-// nothing is logged. Handlers are called by the goroutines that do the work, and may
-// use the cache.
+// nothing is logged. Handlers are called by the goroutines that load, so they must not
+// wait for a section of the cache, with its accessors; everything else they may use.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) { o.log = l }
 }

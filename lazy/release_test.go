@@ -464,3 +464,38 @@ func (h usingHandler) Handle(ctx context.Context, r slog.Record) error {
 	h.use()
 	return h.Handler.Handle(ctx, r)
 }
+
+// Close beside loads and releases leaves nothing on the budget, and takes nothing off it
+// twice.
+func TestBudgetAfterClose(t *testing.T) {
+	b, _ := cacheFile(t, 300)
+	budget := lazy.NewBudget(1 << 20)
+	stays := openBuf(t, b, lazy.WithBudget(budget))
+	require.NoError(t, stays.Load(t.Context()))
+	want := budget.Stats().Resident
+	for range 300 {
+		c := openBuf(t, b, lazy.WithBudget(budget))
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() { _, _ = c.Symbols() })
+			wg.Go(func() { _, _ = c.Metadata() })
+			wg.Go(func() { c.Release() })
+		}
+		wg.Go(func() { assert.NoError(t, c.Close()) })
+		wg.Wait()
+		c.Release()
+		require.Equal(t, want, budget.Stats().Resident)
+		require.Zero(t, c.Stats().Resident)
+	}
+	eventually(t, func() bool { return budget.Stats().Released == 0 }, "all but one cache gone")
+	runtime.KeepAlive(stays)
+}
+
+// A Budget that nobody made admits nothing.
+func TestZeroBudget(t *testing.T) {
+	b, _ := cacheFile(t, 10)
+	c := openBuf(t, b, lazy.WithBudget(new(lazy.Budget)))
+	_, err := c.Strings()
+	assert.ErrorIs(t, err, lazy.ErrTooLarge)
+	assert.NoError(t, c.Close())
+}
