@@ -112,8 +112,8 @@ func (s *section) memory(n int) []byte {
 	return view.MakeEndAligned(n)
 }
 
-// load decodes what is not decoded yet. It stops
-// between blocks when ctx is done; what was decoded by then is kept.
+// load decodes what is not decoded yet. It stops between blocks when ctx is done; what
+// was decoded by then is kept.
 func (d *decoded) load(ctx context.Context) error {
 	if d.whole.Load() {
 		return nil
