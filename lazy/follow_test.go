@@ -201,7 +201,7 @@ func TestFollowUnderReaders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.ztac")
 	rounds := uint64(200)
 	if testing.Short() {
-		rounds = 40
+		rounds = 20
 	}
 	before := resources(t)
 	publish(t, path, soakFile{1, 1})

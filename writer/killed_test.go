@@ -152,7 +152,11 @@ func TestManyWriters(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.ztac")
 	errs := make(chan error)
-	const writers, rounds = 8, 10
+	const writers = 8
+	rounds := 10
+	if testing.Short() {
+		rounds = 2
+	}
 	for i := range writers {
 		go func() {
 			for range rounds {
@@ -187,7 +191,11 @@ func TestFileComesAndGoes(t *testing.T) {
 			}
 		}
 	}()
-	for range 300 {
+	rounds := 300
+	if testing.Short() {
+		rounds = 30
+	}
+	for range rounds {
 		assert.NoError(t, WriteFile(path, &trace.Model{}))
 	}
 	close(stop)
