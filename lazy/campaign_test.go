@@ -153,7 +153,7 @@ func TestCampaignFields(t *testing.T) {
 						d.section, d.unnoticed = pod.SectionNone, true
 					}
 					g.check(t, d)
-					if id, _ := g.place(f.at); id != pod.SectionNone && !g.sums { // making right takes the table away
+					if id, _ := g.place(f.at); id != pod.SectionNone && !g.sums[id] { // making right takes the table away
 						hostile := bytes.Clone(b)
 						makeRight(hostile, g.bytes, id)
 						g.check(t, damage{what: d.what + ", checksums made right", b: hostile, section: pod.SectionNone, wrong: always, unnoticed: true, hostile: true})

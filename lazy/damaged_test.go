@@ -37,13 +37,13 @@ type golden struct {
 	bytes []byte
 	parts [pod.SectionCount]string // what each section holds
 	model *trace.Model
-	sums  bool // it has checksum tables
-	plain bool // its sections are stored as they are
+	sums  [pod.SectionCount]bool // which sections have checksum tables
+	plain [pod.SectionCount]bool // which are stored as they are
 }
 
 func newGolden(t testing.TB, name string, b []byte) *golden {
 	t.Helper()
-	g := &golden{name: name, bytes: b, plain: true}
+	g := &golden{name: name, bytes: b}
 	c := openBuf(t, b)
 	require.NoError(t, c.Verify(t.Context()))
 	var err error
@@ -55,8 +55,8 @@ func newGolden(t testing.TB, name string, b []byte) *golden {
 		g.parts[id] = describe(part)
 		info, err := c.Info(id)
 		require.NoError(t, err)
-		g.plain = g.plain && info.Header.Method == pod.MethodNone
-		g.sums = info.Checksums
+		g.plain[id] = info.Header.Method == pod.MethodNone
+		g.sums[id] = info.Checksums
 	}
 	return g
 }
@@ -159,7 +159,7 @@ func (g *golden) ask(t *testing.T, d damage) {
 			assert.Equal(t, g.parts[id], got, "%s: %s: %v", g.name, d.what, id)
 		}
 	}
-	if !g.sums || d.hostile {
+	if d.section == pod.SectionNone || !g.sums[d.section] {
 		g.askHashed(t, d) // where there are checksums they come first
 	}
 	if d.section != pod.SectionMemory && d.section != pod.SectionCallstacks {
@@ -288,7 +288,7 @@ func (g *golden) place(off int) (id pod.Section, at int) {
 	for _, id := range pod.Sections {
 		start, size := stored(g.bytes, id)
 		end := start + size
-		if g.sums {
+		if g.sums[id] {
 			if info, err := mustOpen(g.bytes).Info(id); err == nil {
 				end += 4 * info.Blocks
 			}
@@ -320,10 +320,10 @@ func (g *golden) changed(b []byte, off int, what string) damage {
 	case id == pod.SectionNone: // the directory, or bytes that belong to nothing
 		d.unnoticed = true
 	case at >= size:
-		d.unnoticed = !g.sums // a table that nobody looks at
-	case !g.sums && g.plain:
+		d.unnoticed = !g.sums[id] // a table that nobody looks at
+	case !g.sums[id] && g.plain[id]:
 		d.wrong = plainWrong(id, at-pod.BufferHeaderSize)
-	case !g.sums:
+	case !g.sums[id]:
 		// A match may be told in several ways: some bytes of a compressed block
 		// can change and decode to what was written.
 		d.wrong, d.unnoticed = always, at >= pod.BufferHeaderSize
