@@ -34,6 +34,8 @@ import (
 // tmpPath is removed, and the error joins why there is no cache to open and why
 // there is no new one.
 //
+// build must not call OpenOrBuild of the same cachePath: it would wait for itself.
+//
 // To know that a cache is sound each of its stored bytes is read once and compared
 // with its checksum. Who would rather find damage when it is touched calls [Open].
 func OpenOrBuild(ctx context.Context, cachePath, sourcePath string, build func(ctx context.Context, tmpPath string) error, opts ...Option) (*Cache, error) {

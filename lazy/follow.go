@@ -98,46 +98,55 @@ func (f *Follower) Cache() *Cache { return f.cache.Load() }
 // back to what an other has left. Where ctx ends first its error is returned. After
 // [Follower.Close] the error is [ErrClosed].
 func (f *Follower) Refresh(ctx context.Context) (changed bool, err error) {
+	c, err := f.refresh(ctx)
+	if err != nil || c == nil {
+		return false, err
+	}
+	c.log(slog.LevelInfo, "tracecache: file replaced", "size", c.Size())
+	return true, nil
+}
+
+// refresh is the cache that it went over to, nil where there is nothing new.
+func (f *Follower) refresh(ctx context.Context) (*Cache, error) {
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
 	case <-f.closed:
-		return false, ErrClosed
+		return nil, ErrClosed
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return nil, ctx.Err()
 	}
 	if f.done.Load() {
-		return false, ErrClosed
+		return nil, ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return nil, err
 	}
 	now, err := f.stat(f.path)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	old := f.cache.Load()
 	if sameFile(old.file.Info(), now) {
 		if f.options.hasSource {
-			return false, old.file.Fresh(f.options.source)
+			return nil, old.file.Fresh(f.options.source)
 		}
-		return false, nil
+		return nil, nil
 	}
 	c, err := f.open()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if err := c.sound(ctx); err != nil {
 		_ = c.Close() // it was only looked at
-		return false, err
+		return nil, err
 	}
 	if f.done.Load() { // Close came meanwhile
 		_ = c.Close()
-		return false, ErrClosed
+		return nil, ErrClosed
 	}
 	f.cache.Store(c)
-	c.log(slog.LevelInfo, "tracecache: file replaced", "size", c.Size())
-	return true, nil
+	return c, nil
 }
 
 // sameFile reports whether two looks at a name saw the same file, unchanged.

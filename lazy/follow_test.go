@@ -330,7 +330,9 @@ func TestFollowLogs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.ztac")
 	publish(t, path, soakFile{1, 1})
 	var out bytes.Buffer
-	f := follow(t, path, lazy.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
+	var f *lazy.Follower
+	h := usingHandler{slog.NewTextHandler(&out, nil), func() { refresh(t, f, false) }} // it is not its turn any more
+	f = follow(t, path, lazy.WithLogger(slog.New(h)))
 	publish(t, path, soakFile{1, 2})
 	refresh(t, f, true)
 	assert.Contains(t, out.String(), "level=INFO")
@@ -359,4 +361,16 @@ func TestReplacedCacheGoes(t *testing.T) {
 	old = nil
 	eventually(t, func() bool { return resources(t).maps == before.maps+1 }, "the old mapping")
 	runtime.KeepAlive(f)
+}
+
+// A section that is larger than the cache will decode keeps no file from being followed,
+// as it keeps none from being opened.
+func TestFollowWithMaxSection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.ztac")
+	publish(t, path, soakFile{1, 1})
+	f := follow(t, path, lazy.WithMaxSection(2000))
+	publish(t, path, soakFile{1, 2})
+	refresh(t, f, true)
+	_, err := f.Cache().Symbols()
+	assert.ErrorIs(t, err, lazy.ErrTooLarge)
 }

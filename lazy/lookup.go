@@ -102,9 +102,7 @@ func (c *Cache) lookup(pc uint64, nameOnly bool) (Symbol, Reason, error) {
 	}
 	if !c.wholeOnly() {
 		c.touch(pod.SectionSymbols)
-		c.pin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
 		sym, reason, err := c.partialLookup(pc, nameOnly)
-		c.unpin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
 		if !errors.Is(err, errWhole) {
 			c.note(err)
 			return sym, reason, err
@@ -125,6 +123,8 @@ var errWhole = errors.New("the whole section is needed")
 
 // partialLookup is Find on sections of which only some blocks are decoded.
 func (c *Cache) partialLookup(pc uint64, nameOnly bool) (Symbol, Reason, error) {
+	c.pin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
+	defer c.unpin(pod.SectionStringTable, pod.SectionMetadata, pod.SectionSymbols)
 	f, reason, err := c.floor(pc)
 	if err != nil || reason != Found {
 		return Symbol{}, reason, err

@@ -212,6 +212,9 @@ func (c *Cache) loadBounds(ctx context.Context) (*moduleBounds, error) {
 	for i, mod := range modules {
 		m.names[i] = mod.Name
 	}
+	if d.bounded.Swap(true) {
+		return m, nil // counted
+	}
 	return m, c.grow(d, m.bounds.Size()+pod.CountSize*len(m.names))
 }
 

@@ -56,6 +56,7 @@ type decoded struct {
 
 	recordsMu sync.RWMutex // held to write over decoded records, or to read them before
 	fitting   atomic.Bool  // of the string table: its count was seen to fit
+	bounded   atomic.Bool  // of Metadata: the memory of the module bounds is counted
 	named     bool         // names have been written over the records, and these are no longer as stored
 }
 

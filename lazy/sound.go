@@ -3,6 +3,7 @@ package lazy
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 
 	"example.com/tracecache/internal/view"
@@ -24,9 +25,12 @@ func (c *Cache) sound(ctx context.Context) error {
 }
 
 func (c *Cache) soundSection(ctx context.Context, id pod.Section) error {
-	buf, base, err := openBuffer(c.file, id, c.opts.maxSection)
+	buf, base, err := openBuffer(c.file, id, math.MaxInt64)
 	if err != nil {
 		return err
+	}
+	if !buf.HasChecksums() && buf.RawSize() > c.opts.maxSection {
+		return nil // this cache will not decode it either
 	}
 	var raw []byte
 	if !buf.HasChecksums() {
