@@ -1,6 +1,8 @@
 package lazy_test
 
 import (
+	"bytes"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -195,4 +197,45 @@ func TestZeroBudget(t *testing.T) {
 	_, err := c.Strings()
 	assert.ErrorIs(t, err, lazy.ErrTooLarge)
 	assert.NoError(t, c.Close())
+}
+
+// panickingReader panics when a section is read.
+type panickingReader struct {
+	io.ReaderAt
+	panics bool
+}
+
+func (r *panickingReader) ReadAt(p []byte, off int64) (int, error) {
+	if r.panics {
+		panic("no such reader")
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+// A look-up that its reader panics in, on the caller's goroutine, leaves nothing behind
+// that could not be dropped.
+func TestBudgetAfterPanic(t *testing.T) {
+	b, m := cacheFile(t, 20_000) // more than is read ahead
+	r := &panickingReader{ReaderAt: bytes.NewReader(b)}
+	pair := rawSize(t, openBuf(t, b), pod.SectionStringTable, pod.SectionSymbols)
+	budget := lazy.NewBudget(2 * pair)
+	c, err := lazy.NewReader(r, int64(len(b)), lazy.WithBudget(budget))
+	require.NoError(t, err)
+	_, err = c.LookupExact(m.Symbols[0].Address)
+	require.NoError(t, err)
+	r.panics = true
+	panicked := false
+	for _, sym := range m.Symbols {
+		func() {
+			defer func() { panicked = recover() != nil || panicked }()
+			_, _ = c.LookupExact(sym.Address)
+		}()
+	}
+	require.True(t, panicked)
+	other := openBuf(t, b, lazy.WithBudget(budget))
+	require.NoError(t, other.Load(t.Context()))
+	require.NoError(t, other.Load(t.Context(), pod.SectionSymbols))
+	assert.LessOrEqual(t, budget.Stats().Resident, budget.Stats().Limit)
+	assert.Less(t, c.Stats().Resident, pair, "the other cache needed the room")
+	runtime.KeepAlive(c)
 }

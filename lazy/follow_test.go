@@ -374,3 +374,24 @@ func TestFollowWithMaxSection(t *testing.T) {
 	_, err := f.Cache().Symbols()
 	assert.ErrorIs(t, err, lazy.ErrTooLarge)
 }
+
+// Where the folder cannot be watched, since it is not there, the file is polled.
+func TestFollowRunWithoutWatching(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sub")
+	path := filepath.Join(dir, "a.ztac")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	publish(t, path, soakFile{1, 1})
+	f := follow(t, path)
+	require.NoError(t, os.RemoveAll(dir))
+	changes, ended := make(chan change, 10), make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		ended <- f.Run(ctx, func(c *lazy.Cache, err error) { changes <- change{generation(c).generation, err} })
+	}()
+	assert.ErrorIs(t, (<-changes).err, fs.ErrNotExist)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	publish(t, path, soakFile{1, 2})
+	assert.Equal(t, change{2, nil}, <-changes)
+	cancel()
+	assert.ErrorIs(t, <-ended, context.Canceled)
+}

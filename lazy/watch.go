@@ -36,7 +36,6 @@ func (f *Follower) Run(ctx context.Context, onChange func(c *Cache, err error)) 
 	w, err := watchFolder(f.path)
 	if err != nil {
 		f.Cache().log(slog.LevelWarn, "tracecache: the folder cannot be watched, polling", "err", err)
-		w, err = nil, nil
 	}
 	return f.run(ctx, w, onChange)
 }
@@ -53,6 +52,12 @@ func (f *Follower) run(ctx context.Context, w *fsnotify.Watcher, onChange func(*
 	next := time.NewTimer(0) // something may have happened before the folder was watched
 	defer next.Stop()
 	looking := true // next is soon
+	soon := func() {
+		if !looking {
+			looking = true
+			next.Reset(settle)
+		}
+	}
 	told := ""
 	for {
 		select {
@@ -64,15 +69,9 @@ func (f *Follower) run(ctx context.Context, w *fsnotify.Watcher, onChange func(*
 			if !ok {
 				events, failures, every = nil, nil, pollAlone
 			}
-			if !looking {
-				looking = true
-				next.Reset(settle)
-			}
+			soon()
 		case <-failures: // events were lost
-			if !looking {
-				looking = true
-				next.Reset(settle)
-			}
+			soon()
 		case <-next.C:
 			looking = false
 			told = f.look(ctx, told, onChange)

@@ -223,3 +223,24 @@ func TestAbandonedBehindALink(t *testing.T) {
 	requireFolder(t, filepath.Join(dir, "there"), "a.ztac", "other")
 	requireFolder(t, filepath.Join(dir, "here"), "link", left)
 }
+
+// Two processes that write one file at once leave that of one of them, whole, and take
+// nothing from each other.
+func TestTwoProcesses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.ztac")
+	require.NoError(t, WriteFile(path, model("one")))
+	t.Run("both", func(t *testing.T) {
+		for first := range 2 {
+			t.Run(names[first], func(t *testing.T) {
+				t.Parallel()
+				killed(t, path, first, 300*time.Millisecond) // fails where a write of it does
+			})
+		}
+	})
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if !bytes.Equal(contents(t, "one"), got) {
+		requireFile(t, path, "two")
+	}
+}

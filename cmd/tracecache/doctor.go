@@ -202,6 +202,9 @@ func openHashed(path string) (*lazy.Cache, error) {
 	for _, id := range pod.Sections {
 		info, err := cache.Info(id)
 		if err == nil && info.Header.RawHash != [32]byte{} {
+			if err := cache.Close(); err != nil {
+				return nil, err
+			}
 			return lazy.Open(path, lazy.WithHashCheck())
 		}
 	}
